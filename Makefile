@@ -1,0 +1,49 @@
+# make run    set up what is missing and open the app          make test   everything CI checks
+# make setup  the set-up alone                                 make bench  the benchmark table
+PYTHON ?= python3
+BIN := .venv/bin
+PORT ?= 8501
+
+.PHONY: run setup test bench lint clean
+.DELETE_ON_ERROR:
+
+run: .venv/.run
+	$(BIN)/streamlit run app.py --server.port $(PORT)
+
+setup: .venv/.run
+
+test: .venv/.dev .venv/.browser
+	$(BIN)/ruff check .
+	$(BIN)/python -m pytest
+
+bench: .venv/.dev .venv/.browser
+	$(BIN)/python -m benchmarks
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+
+clean:
+	rm -rf .venv .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "QP-WL Lab needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+
+# torch first and alone: what is installed after it then finds its requirement met.
+.venv/.run: requirements.txt | .venv/bin/python
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check "$$(grep '^torch==' requirements.txt)"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.txt
+	touch $@
+
+.venv/.dev: requirements-dev.txt .venv/.run
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt
+	touch $@
+
+# A Chromium that is there is used; else Debian's package as root, else Playwright's own.
+.venv/.browser: .venv/.dev
+	@if command -v chromium || command -v chromium-browser || command -v google-chrome; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
+	else $(BIN)/playwright install chromium; fi
+	touch $@
