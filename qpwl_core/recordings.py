@@ -147,6 +147,33 @@ class Recordings:
         return path
 
 
+def load_recordings(path, *, name=None, rate=None, lazy=None, max_bytes=MAX_BYTES) -> Recordings:
+    """Recordings from a file (.npz, .csv, .edf, .bdf, .fif) or a folder of such files; any failure is one sentence.
+
+    ``path``: a path, or an open binary file (an upload) with the ``name`` it goes by: only messages, the extension and,
+    for a file of one sequence, the subject come from a name, never a path. ``rate``: Hz of a .csv that does not say.
+    ``lazy``: whether values stay on disk, mapped into memory (by default where they are large beside the memory that is
+    free). ``max_bytes``: bound on the values as float32, for files one does not trust.
+    """
+    from qpwl_core.formats import reading
+
+    given = hasattr(path, "read")
+    if given and name is None:
+        raise RecordingsError("an open file needs a name, such as name='walk.npz'")
+    label = name or Path(path).name or str(path)
+    try:
+        rate = None if rate is None else checked_rate(rate)
+        options = {"rate": rate, "lazy": lazy, "max_bytes": max_bytes}
+        recordings = reading.read_open(path, label, **options) if given else reading.read_path(path, **options)
+        if rate not in (None, recordings.rate):
+            raise RecordingsError(f"says {recordings.rate:g} Hz, and rate={rate:g} was given")
+    except RecordingsError as error:
+        raise RecordingsError(f"{shown(label)}: {error}") from error.__cause__
+    except OSError as error:
+        raise RecordingsError(f"{shown(label)}: cannot be opened ({error.strerror})") from error
+    return recordings
+
+
 def shown(text) -> str:
     """Any text in quotes, short and safe to print."""
     text = str(text)

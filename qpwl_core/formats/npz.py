@@ -1,0 +1,181 @@
+"""The project's own file: a zip of plain arrays, read without trusting it and without unpickling.
+
+Members ``values`` (sum T, D), ``lengths`` (n,), ``subjects`` (n,), ``channels`` (D,), ``rate``, and optionally
+``stimuli`` (n,) and ``info`` (a JSON object of texts). Nothing is extracted by name, and no size is believed before it
+is compared with the bytes that are there.
+"""
+
+import json
+import os
+import zipfile
+
+import numpy as np
+
+from qpwl_core.formats.storage import VALUE, check_size, is_large, new_values, reading, size, whole_file
+from qpwl_core.recordings import BLOCK, Recordings, RecordingsError, shown
+
+REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
+OPTIONAL = ("stimuli", "info")
+DEFLATE_LIMIT = 1032      # no deflated byte holds more than this many
+USUAL_EXPANSION = 100     # recordings shrink by 1.5 to 5; far more is a zip bomb ...
+SMALL = 64 * 2**20        # ... unless it is harmless
+MAX_SEQUENCES = 10**6
+
+
+def read_npz(file, *, lazy=None, max_bytes) -> Recordings:
+    """Recordings from an open binary file."""
+    with reading("an .npz file"), zipfile.ZipFile(file) as archive:
+        members = _members(archive, file, max_bytes)
+        lengths, subjects, channels, rate = (_small(archive, members[name]) for name in REQUIRED[1:])
+        stimuli, info = (_small(archive, members[name]) if name in members else None for name in OPTIONAL)
+        values = _values(archive, members["values"], file, lazy)
+        return Recordings(_split(values, lengths), subjects, _vector(channels, "channels"), rate[()],
+                          stimuli, {} if info is None else _info(info))
+
+
+def _members(archive, file, max_bytes):
+    """The zip's members by array name, each with a size that can be true."""
+    total = file.seek(0, os.SEEK_END)
+    members = {}
+    for entry in archive.infolist():
+        name = entry.filename.removesuffix(".npy")
+        if name not in REQUIRED + OPTIONAL or not entry.filename.endswith(".npy"):
+            raise RecordingsError(f"must hold only the arrays {', '.join(REQUIRED + OPTIONAL)}, "
+                                  f"and holds {shown(entry.filename)}")
+        if name in members:
+            raise RecordingsError(f"holds the array {name} twice")
+        if entry.flag_bits & 1 or entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise RecordingsError(f"the array {name} must be stored or deflated and not encrypted")
+        most = entry.compress_size * (DEFLATE_LIMIT if entry.compress_type == zipfile.ZIP_DEFLATED else 1)
+        if entry.compress_size > total or entry.file_size > most:
+            raise RecordingsError(f"the array {name} claims {size(entry.file_size)}, more than the file can hold")
+        if entry.file_size > max(SMALL, USUAL_EXPANSION * entry.compress_size):
+            raise RecordingsError(f"the array {name} would expand {entry.file_size // entry.compress_size} times "
+                                  f"to {size(entry.file_size)}: a zip bomb")
+        members[name] = entry
+    missing = [name for name in REQUIRED if name not in members]
+    if missing:
+        raise RecordingsError(f"must hold the arrays {', '.join(REQUIRED)}, and {', '.join(missing)} is missing")
+    check_size(sum(entry.file_size for entry in members.values()), max_bytes)
+    return members
+
+
+def _header(stream, entry):
+    """Shape, order and type of an array, checked against the bytes the member has."""
+    version = np.lib.format.read_magic(stream)
+    if version != (1, 0):
+        raise RecordingsError(f"{entry.filename} must be in version 1.0 of the .npy format, not {version}")
+    shape, fortran, dtype = np.lib.format.read_array_header_1_0(stream)
+    if dtype.hasobject:
+        raise RecordingsError(f"{entry.filename} holds pickled objects, which are never read")
+    count = 1
+    for length in shape:
+        count *= length
+    there = entry.file_size - stream.tell()
+    if min(shape, default=0) < 0 or count * dtype.itemsize != there:
+        raise RecordingsError(f"{entry.filename} claims an array {shape} of {dtype}, "
+                              f"{size(count * dtype.itemsize)}, and has {size(there)}")
+    return shape, fortran, dtype
+
+
+def _small(archive, entry):
+    """A whole array other than the values."""
+    with archive.open(entry) as stream:
+        shape, fortran, dtype = _header(stream, entry)
+        data = stream.read()
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def _values(archive, entry, file, lazy):
+    """The values (sum T, D) float32: filled block by block, or mapped where they lie."""
+    with archive.open(entry) as stream:
+        shape, fortran, dtype = _header(stream, entry)
+        start = stream.tell()
+        if len(shape) != 2 or 0 in shape:
+            raise RecordingsError(f"values must be an array (samples, channels) with at least one of each, not {shape}")
+        if dtype.kind not in "iuf":
+            raise RecordingsError(f"values must hold real numbers, not {dtype}")
+        as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and _is_on_disk(file)
+        mapped = as_is and is_large(shape[0] * shape[1] * VALUE.itemsize, lazy)
+        shape = shape[::-1] if fortran else shape
+        values = None if mapped else new_values(*shape, lazy)
+        flat = None if mapped else values.reshape(-1)
+        done = 0
+        while data := stream.read(BLOCK * dtype.itemsize):  # mapped or not: reading to the end checks the sum
+            if not mapped:
+                with np.errstate(over="ignore"):
+                    flat[done:done + len(data) // dtype.itemsize] = np.frombuffer(data, dtype)
+            done += len(data) // dtype.itemsize
+    if done != shape[0] * shape[1]:
+        raise RecordingsError("the array values is cut short")
+    if mapped:
+        return np.memmap(file, VALUE, "c", offset=_data_offset(file, entry) + start, shape=shape)
+    return values.T if fortran else values
+
+
+def _is_on_disk(file):
+    try:
+        return file.fileno() >= 0
+    except (AttributeError, OSError):
+        return False
+
+
+def _data_offset(file, entry):
+    """Where a stored member's bytes begin: after its local header of 30 bytes, its name and its extra field."""
+    file.seek(entry.header_offset)
+    header = file.read(30)
+    return entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
+
+
+def _vector(array, what):
+    if array.ndim != 1:
+        raise RecordingsError(f"{what} must be an array (n,), not {array.shape}")
+    return array
+
+
+def _split(values, lengths):
+    """Views of the sequences that lie end to end in ``values``."""
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu":
+        raise RecordingsError(f"lengths must be an array (n,) of integers, not {lengths.shape} of {lengths.dtype}")
+    if not 1 <= len(lengths) <= MAX_SEQUENCES:
+        raise RecordingsError(f"there must be 1 to {MAX_SEQUENCES:,} sequences, and there are {len(lengths):,}")
+    lengths = lengths.tolist()  # Python's integers: no sum of them overflows
+    if min(lengths) < 1:
+        raise RecordingsError(f"each of the lengths must be at least 1, and one is {min(lengths)}")
+    if sum(lengths) != len(values):
+        raise RecordingsError(f"lengths add up to {sum(lengths)} samples, and values have {len(values)}")
+    ends = np.cumsum(lengths)
+    return [values[end - length:end] for end, length in zip(ends, lengths, strict=True)]
+
+
+def _info(array):
+    if array.ndim != 0 or array.dtype.kind != "U":
+        raise RecordingsError(f"info must be one JSON text, not an array {array.shape} of {array.dtype}")
+    return json.loads(str(array))
+
+
+def write_npz(recordings, path, compressed=True):
+    """Write the file; equal recordings give equal bytes, since no time and no folder goes in."""
+    arrays = {"lengths": recordings.lengths, "subjects": recordings.subjects, "channels": np.array(recordings.channels),
+              "rate": np.array(recordings.rate)}
+    if recordings.stimuli is not None:
+        arrays["stimuli"] = recordings.stimuli
+    if recordings.info:
+        arrays["info"] = np.array(json.dumps(recordings.info, sort_keys=True))
+    shape = (int(recordings.lengths.sum()), len(recordings.channels))
+    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _write(archive, "values", shape, VALUE, recordings.sequences, compressed)
+        for name, array in arrays.items():
+            array = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
+            _write(archive, name, array.shape, array.dtype, [array], compressed)
+
+
+def _write(archive, name, shape, dtype, parts, compressed):
+    entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    with archive.open(entry, "w", force_zip64=True) as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        for part in parts:
+            stream.write(np.ascontiguousarray(part, dtype).data.cast("B") if part.size else b"")

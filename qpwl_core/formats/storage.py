@@ -1,0 +1,110 @@
+"""What the formats share: values too large for memory, bounds on what a file may claim, files written whole or not."""
+
+import os
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core.recordings import RecordingsError
+
+VALUE = np.dtype("<f4")   # a value, in memory and in the files we write
+
+
+def cache_folder() -> Path:
+    """The user's folder for data that can be made or fetched again; the variable QPWL_CACHE names another."""
+    folder = os.environ.get("QPWL_CACHE")
+    if not folder:
+        import pooch
+        folder = pooch.os_cache("qpwl-lab")
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def available_memory() -> int:
+    """Bytes that can be used without swapping, as the system and the job's limit say."""
+    limits = []
+    try:
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))  # a cluster job or a container
+    except (OSError, ValueError, KeyError):  # another system, or "max": no limit
+        pass
+    return min(limits, default=4 * 2**30)
+
+
+def is_large(nbytes, lazy=None) -> bool:
+    """Whether values of this size stay on disk: as ``lazy`` says, else above a quarter of the available memory."""
+    return nbytes > available_memory() // 4 if lazy is None else lazy
+
+
+def new_values(rows, columns, lazy=None) -> np.ndarray:
+    """An array (rows, columns) float32 to fill, in memory or, if large, in an unnamed file in the cache folder."""
+    nbytes = rows * columns * VALUE.itemsize
+    if not is_large(nbytes, lazy):
+        return np.empty((rows, columns), VALUE)
+    folder = cache_folder()
+    with tempfile.TemporaryFile(dir=folder) as file:  # no name: gone with the last view of the array, or in a crash
+        try:
+            if hasattr(os, "posix_fallocate"):
+                os.posix_fallocate(file.fileno(), 0, nbytes)  # a full disk is an error here, a crash when mapped
+            file.truncate(nbytes)
+        except OSError as error:
+            raise RecordingsError(f"needs {size(nbytes)} of disk in {folder}, and {error.strerror.lower()}") from None
+        return np.memmap(file, VALUE, "r+", shape=(rows, columns))
+
+
+def check_size(nbytes, max_bytes):
+    """Refuse values beyond the bound, before anything is allocated for them."""
+    if nbytes > max_bytes:
+        raise RecordingsError(f"holds {size(nbytes)} of values, more than the {size(max_bytes)} that max_bytes allows")
+
+
+def size(nbytes) -> str:
+    """Bytes for people.
+
+    >>> size(1536), size(3 * 2**30)
+    ('1.5 kB', '3 GB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if nbytes < 1024 or unit == "GB":
+            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
+        nbytes /= 1024
+
+
+@contextmanager
+def reading(kind):
+    """Turn whatever a library raises on a damaged file into one sentence."""
+    try:
+        yield
+    except RecordingsError:
+        raise
+    except MemoryError as error:
+        raise RecordingsError("does not fit in memory (lazy=True leaves the values on disk)") from error
+    except Exception as error:  # on damaged bytes parsers raise nearly anything: zlib.error, KeyError, ...
+        reason = " ".join(str(error).split())[:120] or type(error).__name__
+        raise RecordingsError(f"cannot be read as {kind}, it is cut short, damaged or something else ({reason})"
+                              ) from error
+
+
+@contextmanager
+def whole_file(path):
+    """A binary file to write that takes the name ``path`` only when all is written."""
+    path = Path(path)
+    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}.", delete=False)  # noqa: SIM115
+    try:
+        with file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        if sys.platform != "win32":  # temporary files are private; this one is like any other file of the user
+            mask = os.umask(0)
+            os.umask(mask)
+            os.chmod(file.name, 0o666 & ~mask)
+        os.replace(file.name, path)
+    except BaseException:
+        os.unlink(file.name)
+        raise
