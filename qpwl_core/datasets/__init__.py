@@ -1,0 +1,54 @@
+"""The registry of data sets: look one up, read it, fetch it, list them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qpwl_core.datasets import diem, eegbci, gazecom, hapt, ipol_gait, japanese_vowels, ltmm, shipped, uci_eeg
+from qpwl_core.datasets.dataset import SAMPLE_DATA, Dataset, cache_folder
+from qpwl_core.recordings import Recordings, RecordingsError, shown
+
+__all__ = ["DATASETS", "Dataset", "cache_folder", "datasets_table", "get_dataset", "load_dataset"]
+
+DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (
+    shipped.GAIT_HAPT_30, shipped.SPEECH_VOWELS_9, shipped.EYE_SIMULATED, shipped.EEG_SIMULATED,
+    diem.DIEM, gazecom.GAZECOM, ltmm.LTMM, ipol_gait.IPOL_GAIT, hapt.HAPT,
+    uci_eeg.UCI_EEG_SMALL, uci_eeg.UCI_EEG_FULL, eegbci.EEGBCI, japanese_vowels.JAPANESE_VOWELS)}
+
+
+def get_dataset(name: str) -> Dataset:
+    """The data set of this name."""
+    if name not in DATASETS:
+        raise RecordingsError(f"there is no data set {shown(name)}; there are {', '.join(DATASETS)}")
+    return DATASETS[name]
+
+
+def load_dataset(name: str, folder=None) -> Recordings:
+    """The Recordings of a data set: what ships, else the official files in ``folder``, else those in the cache.
+
+    Reading gigabytes of official files takes minutes, so what was read from the cache is kept there as one .npz file.
+    """
+    dataset = get_dataset(name)
+    if folder is not None:
+        return dataset.read(folder)
+    if dataset.shipped:
+        return dataset.read(SAMPLE_DATA)
+    if dataset.state != "downloaded":
+        raise dataset.instructions("it is not downloaded")
+    from qpwl_core.recordings import load_recordings
+
+    kept: Path = cache_folder() / f"{name}.npz"
+    newest = max(path.stat().st_mtime for path in dataset.folder.rglob("*"))
+    if not kept.exists() or kept.stat().st_mtime < newest:
+        dataset.read(dataset.folder).save(kept)
+    return load_recordings(kept)
+
+
+def datasets_table():
+    """One row a data set: name, domain, subjects, rate, channels (how many), licence, state (a DataFrame)."""
+    import pandas as pd
+
+    return pd.DataFrame([{
+        "name": dataset.name, "domain": dataset.domain, "subjects": dataset.subjects, "rate": dataset.rate,
+        "channels": len(dataset.channels), "licence": dataset.licence, "state": dataset.state, "what": dataset.title,
+    } for dataset in DATASETS.values()])

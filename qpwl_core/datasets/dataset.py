@@ -1,0 +1,119 @@
+"""A data set is a declaration: what it is, where it comes from, how a file maps to subject and stimulus."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core.datasets.download import download_files
+from qpwl_core.datasets.files import Member, members, natural
+from qpwl_core.recordings import Recordings, RecordingsError, shown
+
+DOMAINS = ("eye", "gait", "eeg", "generic")
+SAMPLE_DATA = Path(__file__).resolve().parents[2] / "sample_data"
+PARTIAL = ".partial"          # lies in a cache folder while a download is under way or was broken off
+
+
+def cache_folder() -> Path:
+    """Where downloads go: the folder in QPWL_CACHE, else the user's own cache folder."""
+    if os.environ.get("QPWL_CACHE"):
+        return Path(os.environ["QPWL_CACHE"]).expanduser()
+    import pooch
+
+    return Path(pooch.os_cache("qpwl-lab"))
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """One data set. ``pattern`` matches the official files' names; ``reader(dataset, folder)`` gives the Recordings."""
+
+    name: str
+    domain: str                       # eye, gait, eeg or generic; also names the preprocessing recipe
+    title: str                        # what it is, in one line
+    rate: float                       # Hz
+    channels: tuple[str, ...]
+    subjects: int
+    licence: str
+    citation: str
+    url: str                          # official address, for people
+    size: str                         # of what is downloaded, about
+    reader: Callable[[Dataset, Path], Recordings]
+    example: str = ""                 # an official file, as shown to people
+    pattern: str = ""                 # of a file's name, with named groups such as subject and stimulus
+    exclude: str = ""                 # of a file's path: what is not wanted
+    downloads: tuple[str, ...] = ()   # direct addresses; none where the source wants a person to click
+    fetcher: Callable[[Dataset, Path, bool], None] = download_files
+    recipe: str = ""                  # preprocessing recipe; the domain's own where empty
+    train_subjects: int = 0           # of the paper; 0 and 0: one half and one half
+    test_subjects: int = 0
+    stimuli_disjoint: bool = False    # training and test people see different stimuli
+    shipped: str = ""                 # file in sample_data/
+    info: tuple[tuple[str, str], ...] = ()   # more free text for Recordings.info
+
+    @property
+    def folder(self) -> Path:
+        """The cache folder of this data set, there or not."""
+        return cache_folder() / self.name
+
+    @property
+    def state(self) -> str:
+        """Either shipped, downloaded, downloadable or by hand."""
+        if self.shipped:
+            return "shipped"
+        if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / PARTIAL).exists():
+            return "downloaded"
+        return "downloadable" if self.downloads else "by hand"
+
+    def read(self, folder) -> Recordings:
+        """The Recordings in the official files under ``folder`` (or in one official archive)."""
+        return self.reader(self, Path(folder))
+
+    def instructions(self, reason: str) -> RecordingsError:
+        """One sentence that says what to download, from where, and where to put it."""
+        what = " and ".join(self.downloads) or self.example
+        return RecordingsError(f"{self.name}: {reason}; get {what} (about {self.size}) from {self.url} and put it, "
+                               f"packed or unpacked, into {self.folder}, or name the folder where it is")
+
+    def fetch(self, progress=True) -> Path:
+        """Download the official files into the cache folder, going on where an earlier download stopped."""
+        if self.shipped:
+            return SAMPLE_DATA
+        if self.state == "downloaded":
+            return self.folder
+        if not self.downloads:
+            raise self.instructions("its source offers no direct download")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / PARTIAL).touch()
+        try:
+            self.fetcher(self, self.folder, progress)
+        except RecordingsError as error:
+            raise self.instructions(str(error)) from None
+        (self.folder / PARTIAL).unlink()
+        return self.folder
+
+    def recordings(self, sequences: Iterable[tuple[str, str, np.ndarray]], **info) -> Recordings:
+        """Recordings from (subject, stimulus, values) with this declaration's channels, rate and info."""
+        subjects, stimuli, values = zip(*sequences, strict=True)
+        given = {"name": self.name, "domain": self.domain, "licence": self.licence, "citation": self.citation,
+                 "source": self.url, **dict(self.info), **info}
+        return Recordings(list(values), np.array(subjects), self.channels, self.rate, np.array(stimuli), given)
+
+    def members(self, folder) -> Iterator[Member]:
+        """The official files under ``folder``, each name once; at least one. Read each before the next is asked for."""
+        seen = set()
+        for member in members(folder, self.pattern, self.exclude):
+            if member.base not in seen:  # an archive and its unpacked files may lie side by side
+                seen.add(member.base)
+                yield member
+        if not seen:
+            raise RecordingsError(f"{shown(folder)} holds no file of {self.name}: files like {self.example} are "
+                                  f"wanted, from {self.url}")
+
+    def in_order(self, folder, read: Callable[[Member], object]) -> dict[str, object]:
+        """What ``read`` makes of each official file, by file name, in the order of the names."""
+        found = {member.base: read(member) for member in self.members(folder)}
+        return {base: found[base] for base in sorted(found, key=natural)}

@@ -1,0 +1,78 @@
+"""EEG: channels picked, baseline removed, robustly standardised."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from qpwl_core.preprocessing.recipe import Recipe, positive
+from qpwl_core.recordings import RecordingsError, shown
+
+
+@dataclass(frozen=True)
+class EegRecipe(Recipe):
+    """Baseline removed from each trial, then (x - median) / spread with median and quartiles of the training trials.
+
+    ``channels``: names to keep, None is all. ``baseline``: "mean" of the trial, or seconds at its start whose mean is
+    removed, or None. ``band``: (low, high) Hz of a zero-phase Butterworth band-pass, None is no filter. ``clip``:
+    largest value, in spreads; eye blinks are ten times what the brain does.
+    """
+
+    channels: tuple[str, ...] | None = None
+    baseline: str | float | None = "mean"
+    band: tuple[float, float] | None = None
+    clip: float = 8.0
+
+    domain: ClassVar[str] = "eeg"
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.channels is not None:
+            self.require("channels", self.channels, not isinstance(self.channels, str) and len(self.channels) > 0
+                         and len(set(self.channels)) == len(self.channels), "different names, at least one")
+            object.__setattr__(self, "channels", tuple(self.channels))
+        fine = self.baseline in ("mean", None) or (not isinstance(self.baseline, str) and self.baseline > 0)
+        self.require("baseline", self.baseline, fine, "'mean', a number of seconds or None")
+        if self.band is not None:
+            self.require("band", self.band, not isinstance(self.band, str) and len(self.band) == 2
+                         and 0 < self.band[0] < self.band[1], "two frequencies above 0, the lower one first")
+            object.__setattr__(self, "band", tuple(self.band))
+        self.require("clip", self.clip, self.clip > 0, "a number above 0")
+
+    def settled(self, recordings):
+        return replace(super().settled(recordings), channels=self.needed(recordings.channels))
+
+    def needed(self, channels):
+        for name in self.channels or ():
+            if name not in channels:
+                raise RecordingsError(f"the recordings lack the channel {shown(name)} that the eeg recipe picks")
+        return self.channels or channels
+
+    def prepare(self, values, channels, recordings):
+        if self.band is not None:
+            values = self._filtered(values, recordings.rate)
+        values = super().prepare(values, channels, recordings)
+        if self.baseline is None:
+            return values
+        first = len(values) if self.baseline == "mean" else max(1, round(self.baseline * self.rate))
+        return values - values[:first].mean(axis=0, dtype=np.float64)
+
+    def _filtered(self, values, rate):
+        from scipy.signal import butter, sosfiltfilt
+
+        if self.band[1] >= rate / 2:
+            raise RecordingsError(f"band of the eeg recipe must stay below {rate / 2:g} Hz, half the rate of the "
+                                  f"recordings, and goes up to {self.band[1]:g}")
+        sections = butter(4, self.band, btype="bandpass", fs=rate, output="sos")
+        return sosfiltfilt(sections, values, axis=0, padlen=min(27, len(values) - 1))
+
+    def measure(self, prepared, channels):
+        quartiles = np.array([np.percentile(np.concatenate([x[:, d] for x in prepared]), (25, 50, 75))
+                              for d in range(len(channels))])                             # (D, 3)
+        # 1.349 is the distance between the quartiles of a normal distribution of deviation 1.
+        return {"centre": quartiles[:, 1], "scale": positive((quartiles[:, 2] - quartiles[:, 0]) / 1.349)}
+
+    def finish(self, prepared, statistics, channels):
+        return [np.clip(values, -self.clip, self.clip) for values in super().finish(prepared, statistics, channels)]
