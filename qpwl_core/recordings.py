@@ -10,6 +10,7 @@ import numpy as np
 
 NAME_LENGTH = 200         # longest name of a subject, stimulus or channel
 BLOCK = 2**20             # values looked at in one go, so that a memory map larger than memory streams through
+MAX_SEQUENCES = 10**6     # of one file
 MAX_BYTES = 32 * 2**30    # float32 values of one file or folder; pages that take uploads pass less
 
 
@@ -140,7 +141,7 @@ class Recordings:
             from qpwl_core.formats.npz import write_npz
             write_npz(self, path, compressed)
         elif path.suffix == ".csv":
-            from qpwl_core.formats.csv import write_csv
+            from qpwl_core.formats.long_csv import write_csv
             write_csv(self, path)
         else:
             raise RecordingsError(f"{shown(path.name)}: recordings are saved as .npz or .csv")
@@ -155,22 +156,22 @@ def load_recordings(path, *, name=None, rate=None, lazy=None, max_bytes=MAX_BYTE
     ``lazy``: whether values stay on disk, mapped into memory (by default where they are large beside the memory that is
     free). ``max_bytes``: bound on the values as float32, for files one does not trust.
     """
-    from qpwl_core.formats import reading
+    from qpwl_core.formats.reading import read_path, read_upload
 
     given = hasattr(path, "read")
-    if given and name is None:
+    if given and not name:
         raise RecordingsError("an open file needs a name, such as name='walk.npz'")
-    label = name or Path(path).name or str(path)
+    label = name if given else Path(path).name or str(path)
     try:
         rate = None if rate is None else checked_rate(rate)
-        options = {"rate": rate, "lazy": lazy, "max_bytes": max_bytes}
-        recordings = reading.read_open(path, label, **options) if given else reading.read_path(path, **options)
+        recordings = (read_upload(path, name, rate, lazy, max_bytes) if given else
+                      read_path(path, rate, lazy, max_bytes))
         if rate not in (None, recordings.rate):
             raise RecordingsError(f"says {recordings.rate:g} Hz, and rate={rate:g} was given")
     except RecordingsError as error:
         raise RecordingsError(f"{shown(label)}: {error}") from error.__cause__
     except OSError as error:
-        raise RecordingsError(f"{shown(label)}: cannot be opened ({error.strerror})") from error
+        raise RecordingsError(f"{shown(label)}: cannot be read ({error.strerror or error})") from error
     return recordings
 
 

@@ -11,31 +11,30 @@ import zipfile
 
 import numpy as np
 
-from qpwl_core.formats.storage import VALUE, check_size, is_large, new_values, reading, size, whole_file
-from qpwl_core.recordings import BLOCK, Recordings, RecordingsError, shown
+from qpwl_core.formats.storage import VALUE, check_size, is_large, new_values, reading, size, split_values, whole_file
+from qpwl_core.recordings import BLOCK, MAX_SEQUENCES, Recordings, RecordingsError, shown
 
 REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
 OPTIONAL = ("stimuli", "info")
 DEFLATE_LIMIT = 1032      # no deflated byte holds more than this many
 USUAL_EXPANSION = 100     # recordings shrink by 1.5 to 5; far more is a zip bomb ...
 SMALL = 64 * 2**20        # ... unless it is harmless
-MAX_SEQUENCES = 10**6
 
 
-def read_npz(file, *, lazy=None, max_bytes) -> Recordings:
-    """Recordings from an open binary file."""
-    with reading("an .npz file"), zipfile.ZipFile(file) as archive:
-        members = _members(archive, file, max_bytes)
+def read_npz(source) -> Recordings:
+    """Recordings from an .npz file."""
+    with reading("an .npz file"), zipfile.ZipFile(source.file) as archive:
+        members = _members(archive, source)
         lengths, subjects, channels, rate = (_small(archive, members[name]) for name in REQUIRED[1:])
         stimuli, info = (_small(archive, members[name]) if name in members else None for name in OPTIONAL)
-        values = _values(archive, members["values"], file, lazy)
+        values = _values(archive, members["values"], source)
         return Recordings(_split(values, lengths), subjects, _vector(channels, "channels"), rate[()],
                           stimuli, {} if info is None else _info(info))
 
 
-def _members(archive, file, max_bytes):
+def _members(archive, source):
     """The zip's members by array name, each with a size that can be true."""
-    total = file.seek(0, os.SEEK_END)
+    total = source.file.seek(0, os.SEEK_END)
     members = {}
     for entry in archive.infolist():
         name = entry.filename.removesuffix(".npy")
@@ -56,7 +55,7 @@ def _members(archive, file, max_bytes):
     missing = [name for name in REQUIRED if name not in members]
     if missing:
         raise RecordingsError(f"must hold the arrays {', '.join(REQUIRED)}, and {', '.join(missing)} is missing")
-    check_size(sum(entry.file_size for entry in members.values()), max_bytes)
+    check_size(sum(entry.file_size for entry in members.values()), source.max_bytes)
     return members
 
 
@@ -86,7 +85,7 @@ def _small(archive, entry):
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _values(archive, entry, file, lazy):
+def _values(archive, entry, source):
     """The values (sum T, D) float32: filled block by block, or mapped where they lie."""
     with archive.open(entry) as stream:
         shape, fortran, dtype = _header(stream, entry)
@@ -95,10 +94,10 @@ def _values(archive, entry, file, lazy):
             raise RecordingsError(f"values must be an array (samples, channels) with at least one of each, not {shape}")
         if dtype.kind not in "iuf":
             raise RecordingsError(f"values must hold real numbers, not {dtype}")
-        as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and _is_on_disk(file)
-        mapped = as_is and is_large(shape[0] * shape[1] * VALUE.itemsize, lazy)
+        as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and source.path
+        mapped = as_is and is_large(shape[0] * shape[1] * VALUE.itemsize, source.lazy)
         shape = shape[::-1] if fortran else shape
-        values = None if mapped else new_values(*shape, lazy)
+        values = None if mapped else new_values(*shape, source.lazy)
         flat = None if mapped else values.reshape(-1)
         done = 0
         while data := stream.read(BLOCK * dtype.itemsize):  # mapped or not: reading to the end checks the sum
@@ -109,15 +108,8 @@ def _values(archive, entry, file, lazy):
     if done != shape[0] * shape[1]:
         raise RecordingsError("the array values is cut short")
     if mapped:
-        return np.memmap(file, VALUE, "c", offset=_data_offset(file, entry) + start, shape=shape)
+        return np.memmap(source.file, VALUE, "c", offset=_data_offset(source.file, entry) + start, shape=shape)
     return values.T if fortran else values
-
-
-def _is_on_disk(file):
-    try:
-        return file.fileno() >= 0
-    except (AttributeError, OSError):
-        return False
 
 
 def _data_offset(file, entry):
@@ -134,7 +126,7 @@ def _vector(array, what):
 
 
 def _split(values, lengths):
-    """Views of the sequences that lie end to end in ``values``."""
+    """The sequences, if the lengths fit the values."""
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu":
         raise RecordingsError(f"lengths must be an array (n,) of integers, not {lengths.shape} of {lengths.dtype}")
     if not 1 <= len(lengths) <= MAX_SEQUENCES:
@@ -144,8 +136,7 @@ def _split(values, lengths):
         raise RecordingsError(f"each of the lengths must be at least 1, and one is {min(lengths)}")
     if sum(lengths) != len(values):
         raise RecordingsError(f"lengths add up to {sum(lengths)} samples, and values have {len(values)}")
-    ends = np.cumsum(lengths)
-    return [values[end - length:end] for end, length in zip(ends, lengths, strict=True)]
+    return split_values(values, lengths)
 
 
 def _info(array):

@@ -2,32 +2,43 @@
 
 from pathlib import Path, PurePath
 
+from qpwl_core.formats.eeg_files import read_edf, read_fif
+from qpwl_core.formats.long_csv import read_csv
+from qpwl_core.formats.names import subject_and_stimulus
 from qpwl_core.formats.npz import read_npz
+from qpwl_core.formats.storage import Source
 from qpwl_core.recordings import Recordings, RecordingsError, shown
 
-
-def _npz(file, name, rate, lazy, max_bytes):
-    return read_npz(file, lazy=lazy, max_bytes=max_bytes)
+READERS = {".npz": read_npz, ".csv": read_csv, ".edf": read_edf, ".bdf": read_edf, ".fif": read_fif}
 
 
-READERS = {".npz": _npz}
-
-
-def read_path(path, **options) -> Recordings:
-    """Recordings from a file or a folder on disk."""
+def read_path(path, rate, lazy, max_bytes, whose=None) -> Recordings:
+    """Recordings from a file or a folder on disk; ``whose``: (subject, stimulus), else as a file's name says."""
     path = Path(path)
+    if path.is_dir():
+        from qpwl_core.formats.folder import read_folder
+        return read_folder(path, rate, lazy, max_bytes)
     if not path.is_file():
         raise RecordingsError("there is no such file or folder")
+    suffix = _suffix(path.name)
     with open(path, "rb") as file:
-        return read_open(file, path.name, **options)
+        return _read(Source(file, suffix, path, *(whose or subject_and_stimulus(path.name)), rate, lazy, max_bytes))
 
 
-def read_open(file, name, *, rate=None, lazy=None, max_bytes) -> Recordings:
-    """Recordings from an open binary file that can seek; its name only says the format."""
+def read_upload(file, name, rate, lazy, max_bytes) -> Recordings:
+    """Recordings from an open binary file that can seek; no path is ever made of its name."""
+    return _read(Source(file, _suffix(name), None, *subject_and_stimulus(name), rate, lazy, max_bytes))
+
+
+def _suffix(name):
     suffix = PurePath(name).suffix.lower()
     if suffix not in READERS:
-        raise RecordingsError(f"must end in {', '.join(READERS)}, not {shown(suffix)}")
-    if not file.seek(0, 2):
+        raise RecordingsError(f"must be a folder or end in {', '.join(READERS)}, not in {shown(suffix)}")
+    return suffix
+
+
+def _read(source):
+    if not source.file.seek(0, 2):
         raise RecordingsError("is empty")
-    file.seek(0)
-    return READERS[suffix](file, name, rate, lazy, max_bytes)
+    source.file.seek(0)
+    return READERS[source.suffix](source)

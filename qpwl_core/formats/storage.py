@@ -4,13 +4,29 @@ import os
 import sys
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from qpwl_core.recordings import RecordingsError
 
 VALUE = np.dtype("<f4")   # a value, in memory and in the files we write
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file to read and how: what every reader takes."""
+
+    file: BinaryIO           # open, at its beginning, and can seek
+    suffix: str              # its format: .npz, .csv, ...
+    path: Path | None        # where it is on disk; None for an upload
+    subject: str             # whose sequence it is, if it does not say itself
+    stimulus: str | None
+    rate: float | None       # Hz, for a file that does not say
+    lazy: bool | None        # whether values stay on disk; None: where they are large
+    max_bytes: int           # bound on the values as float32
 
 
 def cache_folder() -> Path:
@@ -55,6 +71,12 @@ def new_values(rows, columns, lazy=None) -> np.ndarray:
         except OSError as error:
             raise RecordingsError(f"needs {size(nbytes)} of disk in {folder}, and {error.strerror.lower()}") from None
         return np.memmap(file, VALUE, "r+", shape=(rows, columns))
+
+
+def split_values(values, lengths) -> list[np.ndarray]:
+    """Views of the sequences that lie end to end in ``values``."""
+    ends = np.cumsum(lengths)
+    return [values[end - length:end] for end, length in zip(ends, lengths, strict=True)]
 
 
 def check_size(nbytes, max_bytes):
