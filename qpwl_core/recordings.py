@@ -191,20 +191,20 @@ def checked_rate(rate) -> float:
 
 
 def _names(values, what) -> np.ndarray:
-    """An array (n,) of names: text that can be printed, neither blank nor endless."""
+    """An array (n,) of names: text that can be printed, without blanks around it, neither empty nor endless."""
     try:
         array = np.asarray(values)
         if array.ndim == 1 and array.dtype.kind == "S":
             array = np.array([name.decode("utf-8") for name in array.tolist()], dtype=str)
         if array.ndim != 1 or not (array.dtype.kind in "UTiu" or all(isinstance(x, str) for x in array.tolist())):
             raise RecordingsError(f"{what} must be a list of names, not an array {array.shape} of {array.dtype}")
-        names = [str(name) for name in array.tolist()]
+        names = [str(name).strip() for name in array.tolist()]
     except (ValueError, SystemError, OverflowError) as error:
         if isinstance(error, RecordingsError):
             raise
         raise RecordingsError(f"{what} must be a list of names in valid UTF-8") from None
     for name in names:
-        if not name.strip() or not name.isprintable() or len(name) > NAME_LENGTH:
+        if not name or not name.isprintable() or len(name) > NAME_LENGTH:
             raise RecordingsError(f"{what} must be names of 1 to {NAME_LENGTH} printable characters, not {shown(name)}")
     return np.array(names, dtype=str)
 

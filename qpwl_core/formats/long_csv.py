@@ -110,7 +110,7 @@ def _columns(header):
     where = [i for i, name in enumerate(names) if name not in KEYS]
     if not where:
         raise RecordingsError(f"must have a column for each channel, and the header is {shown(','.join(header))}")
-    if all(_is_number(header[i]) for i in where):
+    if not keys and all(_is_number(name) for name in header):
         raise RecordingsError("the first line must name the columns, and holds numbers")
     return keys, where
 
@@ -174,6 +174,9 @@ def _grouped(runs, values):
 
 def write_csv(recordings, path):
     """Write the long table; nine digits give every float32 back exactly."""
+    clash = [name for name in recordings.channels if name.lower() in KEYS]
+    if clash:
+        raise RecordingsError(f"{shown(path.name)}: a table cannot have a channel that is called {shown(clash[0])}")
     stimuli = recordings.stimuli if recordings.stimuli is not None else [None] * len(recordings)
     row = ",%.9g" * len(recordings.channels) + "\n"
     with whole_file(path) as file:
