@@ -22,7 +22,7 @@ def download(url: str, folder: Path, name: str = "", sha256: str | None = None, 
     """Fetch one file into ``folder``; one that is there, and right, is not fetched again.
 
     What has arrived of an unfinished file stays in ``<name>.part`` and is continued with an HTTP Range request, at once
-    while bytes keep coming, else at the next call.
+    while bytes keep coming (and once more), else at the next call.
     """
     import pooch
     import requests
@@ -33,14 +33,15 @@ def download(url: str, folder: Path, name: str = "", sha256: str | None = None, 
     host = urlsplit(url).netloc
 
     def resume(url, output_file, _):
+        idle = 0
         while True:
-            before = part.stat().st_size if part.exists() else 0
+            before = _size(part)
             try:
                 _continue(url, part, progress)
-                os.replace(part, output_file)
-                return
+                return os.replace(part, output_file)
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError):
-                if (part.stat().st_size if part.exists() else 0) <= before:
+                idle = 0 if _size(part) > before else idle + 1
+                if idle == 2:
                     raise
 
     pooch.get_logger().setLevel(logging.WARNING)  # else it prints a hash for us to copy
@@ -57,12 +58,16 @@ def download(url: str, folder: Path, name: str = "", sha256: str | None = None, 
         raise RecordingsError(f"{name} could not be written to {folder} ({error.strerror})") from None
 
 
+def _size(path):
+    return path.stat().st_size if path.exists() else 0
+
+
 def _continue(url, part, progress):
     """Append to ``part`` what is still missing; raises what requests raises."""
     import requests
     from tqdm import tqdm
 
-    have = part.stat().st_size if part.exists() else 0
+    have = _size(part)
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
         if answer.status_code == 416:  # nothing is left after what we have, or the file has changed: start over

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -40,9 +40,6 @@ class EegRecipe(Recipe):
                          and 0 < self.band[0] < self.band[1], "two frequencies above 0, the lower one first")
             object.__setattr__(self, "band", tuple(self.band))
         self.require("clip", self.clip, self.clip > 0, "a number above 0")
-
-    def settled(self, recordings):
-        return replace(super().settled(recordings), channels=self.needed(recordings.channels))
 
     def needed(self, channels):
         for name in self.channels or ():

@@ -71,7 +71,9 @@ class Recipe:
         recipe = self.settled(recordings)
         channels = recipe.needed(recordings.channels)
         prepared = [recipe.prepare(x, channels, recordings) for x in picked(recordings, channels)]
-        return FittedRecipe(recipe, channels, recipe.measure(prepared, channels))
+        statistics = recipe.measure(prepared, channels)
+        # contiguous, because safetensors writes the memory as it lies
+        return FittedRecipe(recipe, channels, {name: np.ascontiguousarray(x) for name, x in statistics.items()})
 
 
 @dataclass(frozen=True, eq=False)
