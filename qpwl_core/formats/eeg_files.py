@@ -70,7 +70,7 @@ def read_fif(source) -> Recordings:
         directory = _check_fif(source.file)
         import mne
 
-        from qpwl_core.mne_bridge import from_epochs, from_raw
+        from qpwl_core.mne_bridge import from_raw
 
         with _path_of(source, directory) as path:
             try:
@@ -78,13 +78,24 @@ def read_fif(source) -> Recordings:
             except ValueError as error:
                 if "No raw data" not in str(error):
                     raise
-                epochs = mne.read_epochs(path, preload=False, verbose="ERROR")
-                _check_claim(len(epochs) * len(epochs.times) * len(epochs.ch_names), source.file)
-                named = epochs.metadata is not None and "subject" in epochs.metadata
-                subjects = None if named else source.subject
-                return from_epochs(epochs, subjects, lazy=source.lazy, max_bytes=source.max_bytes)
+                return _read_epochs(path, source)
             _check_claim(raw.n_times * len(raw.ch_names), source.file)
             return from_raw(raw, source.subject, source.stimulus, lazy=source.lazy, max_bytes=source.max_bytes)
+
+
+def _read_epochs(path, source):
+    import mne
+
+    from qpwl_core.mne_bridge import from_epochs
+
+    epochs = mne.read_epochs(path, preload=False, verbose="ERROR")
+    try:
+        _check_claim(len(epochs) * len(epochs.times) * len(epochs.ch_names), source.file)
+        named = epochs.metadata is not None and "subject" in epochs.metadata
+        return from_epochs(epochs, None if named else source.subject, lazy=source.lazy, max_bytes=source.max_bytes)
+    finally:
+        for part in getattr(epochs, "_raw", None) or ():
+            part.fid.close()  # mne leaves that to the garbage collector
 
 
 def _check_fif(file):

@@ -7,6 +7,7 @@ is compared with the bytes that are there.
 
 import json
 import os
+import sys
 import zipfile
 
 import numpy as np
@@ -28,7 +29,7 @@ def read_npz(source) -> Recordings:
         lengths, subjects, channels, rate = (_small(archive, members[name]) for name in REQUIRED[1:])
         stimuli, info = (_small(archive, members[name]) if name in members else None for name in OPTIONAL)
         values = _values(archive, members["values"], source)
-        return Recordings(_split(values, lengths), subjects, _vector(channels, "channels"), rate[()],
+        return Recordings(_split(values, lengths), subjects, channels, rate[()],
                           stimuli, {} if info is None else _info(info))
 
 
@@ -82,6 +83,10 @@ def _small(archive, entry):
     with archive.open(entry) as stream:
         shape, fortran, dtype = _header(stream, entry)
         data = stream.read()
+    if dtype.kind == "U":  # numpy would make text of any number, and text that cannot be breaks Python
+        codes = np.frombuffer(data, np.dtype("u4").newbyteorder(dtype.byteorder))
+        if codes.max(initial=0) > sys.maxunicode:
+            raise RecordingsError(f"{entry.filename} holds numbers that are no characters")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if fortran else "C")
 
 
@@ -117,12 +122,6 @@ def _data_offset(file, entry):
     file.seek(entry.header_offset)
     header = file.read(30)
     return entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
-
-
-def _vector(array, what):
-    if array.ndim != 1:
-        raise RecordingsError(f"{what} must be an array (n,), not {array.shape}")
-    return array
 
 
 def _split(values, lengths):
