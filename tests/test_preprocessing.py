@@ -162,8 +162,8 @@ def test_resampling_keeps_slow_and_drops_fast_waves():
 # ---------------------------------------------------------------------------------------------------------------- gait
 
 def test_most_active_windows_by_a_naive_search():
-    values = RNG.normal(size=(1000, 3)) * np.repeat(RNG.uniform(0.1, 2, size=(20, 1)), 50, axis=0)
-    starts = active_windows(values, window=50, keep=4)
+    values = RNG.normal(size=(1000, 3)) * np.repeat(RNG.uniform(0.1, 2, size=(20, 1)), 50, axis=0)   # 81 windows
+    starts = active_windows(values, window=50, keep=4, centre=0, scale=1)
     candidates = sorted({*range(0, 951, 12), 950}, key=lambda s: -values[s:s + 50].std(axis=0).mean())
     chosen = []
     for start in candidates:
@@ -176,7 +176,7 @@ def test_most_active_windows_by_a_naive_search():
 @given(st.integers(1, 400), st.integers(1, 120), st.integers(1, 8))
 def test_windows_do_not_overlap_and_lie_inside(length, window, keep):
     values = np.random.default_rng(length).normal(size=(length, 2))
-    starts = active_windows(values, window, keep)
+    starts = active_windows(values, window, keep, np.zeros(2), np.ones(2))
     assert 1 <= len(starts) <= keep
     assert min(starts) >= 0
     assert all(b - a >= window for a, b in itertools.pairwise(starts))

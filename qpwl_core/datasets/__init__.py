@@ -40,7 +40,7 @@ def load_dataset(name: str, folder=None) -> Recordings:
     kept: Path = cache_folder() / f"{name}.npz"
     newest = max(path.stat().st_mtime for path in dataset.folder.rglob("*"))
     if not kept.exists() or kept.stat().st_mtime < newest:
-        dataset.read(dataset.folder).save(kept)
+        dataset.read(dataset.folder).save(kept, compressed=False)  # so that it can be mapped into memory
     return load_recordings(kept)
 
 

@@ -32,7 +32,7 @@ class Dataset:
     """One data set. ``pattern`` matches the official files' names; ``reader(dataset, folder)`` gives the Recordings."""
 
     name: str
-    domain: str                       # eye, gait, eeg or generic; also names the preprocessing recipe
+    domain: str                       # eye, gait, eeg or generic, which is also the preprocessing recipe
     title: str                        # what it is, in one line
     rate: float                       # Hz
     channels: tuple[str, ...]
@@ -47,7 +47,7 @@ class Dataset:
     exclude: str = ""                 # of a file's path: what is not wanted
     downloads: tuple[str, ...] = ()   # direct addresses; none where the source wants a person to click
     fetcher: Callable[[Dataset, Path, bool], None] = download_files
-    recipe: str = ""                  # preprocessing recipe; the domain's own where empty
+    recipe_options: tuple[tuple[str, object], ...] = ()   # of the domain's preprocessing recipe
     train_subjects: int = 0           # of the paper; 0 and 0: one half and one half
     test_subjects: int = 0
     stimuli_disjoint: bool = False    # training and test people see different stimuli
@@ -67,6 +67,12 @@ class Dataset:
         if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / PARTIAL).exists():
             return "downloaded"
         return "downloadable" if self.downloads else "by hand"
+
+    def recipe(self):
+        """The preprocessing recipe that suits this data set, not fitted yet."""
+        from qpwl_core.preprocessing import recipe_for
+
+        return recipe_for(self.domain, **dict(self.recipe_options))
 
     def read(self, folder) -> Recordings:
         """The Recordings in the official files under ``folder`` (or in one official archive)."""

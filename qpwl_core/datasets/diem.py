@@ -28,7 +28,7 @@ DIEM = Dataset(
     subjects=210, licence="research, non-commercial",
     citation="Mital, Smith, Hill, Henderson: Clustering of gaze during dynamic scene viewing is predicted by motion. "
              "Cognitive Computation 3(1), 2011",
-    url="https://thediemproject.wordpress.com/videos-and%C2%A0data/", size="1 GB without the videos",
+    url="https://thediemproject.wordpress.com/videos-and%C2%A0data/", size="1 GB without the videos themselves",
     example="<video>/event_data/diem5s01.asc_15_<video>.txt of every video",
     # The subject is what stands before .asc; the number after it counts something else.
     pattern=r"(?P<subject>[^/]+?)\.asc_\d+_(?P<stimulus>.+)\.txt",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import logging
 import os
+import tarfile
+import zipfile
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -13,9 +15,12 @@ TIMEOUT = 30  # seconds without a byte
 
 
 def download_files(dataset, folder: Path, progress: bool) -> None:
-    """Fetch every address in ``dataset.downloads``; their sources publish no checksums."""
+    """Fetch the archives in ``dataset.downloads``; no checksums are published, so see at least that they are archives."""
     for url in dataset.downloads:
-        download(url, folder, progress=progress)
+        path = download(url, folder, progress=progress)
+        if not (zipfile.is_zipfile(path) if path.suffix == ".zip" else tarfile.is_tarfile(path)):
+            path.unlink()  # most likely a page that says sorry, or asks to log in
+            raise RecordingsError(f"what {urlsplit(url).netloc} sent as {path.name} is not an archive")
 
 
 def download(url: str, folder: Path, name: str = "", sha256: str | None = None, progress: bool = True) -> Path:

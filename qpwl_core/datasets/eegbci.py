@@ -49,8 +49,10 @@ def _run(path):
 def fetch(dataset, folder, progress):
     """mne's own fetcher: it knows the checksums and skips what is there."""
     import mne
+    import pooch
     from tqdm import tqdm
 
+    pooch.get_logger().setLevel("WARNING")  # else it prints a line a file
     base = dataset.downloads[0]
     for subject in tqdm(range(1, dataset.subjects + 1), desc="EEGBCI, people", disable=not progress):
         try:

@@ -30,4 +30,6 @@ IPOL_GAIT = Dataset(
              "Image Processing On Line 9, 2019",
     url="https://github.com/deepcharles/gait-data", size="200 MB", example="4-1.csv",
     pattern=r"(?P<subject>\d{1,3})-(?P<trial>\d{1,2})\.csv", downloads=("http://dev.ipol.im/~truong/GaitData.zip",),
-    reader=read, info=(("units", "acceleration in g, rotation in °/s; two sensor models, see the JSON files"),))
+    # People have two to five trials of half a minute: short windows give enough sequences to enrol and to observe.
+    reader=read, recipe_options=(("seconds", 5.0), ("keep", 3)),
+    info=(("units", "acceleration in g, rotation in °/s; two sensor models, see the JSON files"),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,7 +115,7 @@ def fetch(dataset, folder, progress):
     listed = dict(reversed(line.split(maxsplit=1)) for line in sums.splitlines() if line.strip())
     records = download(base + "RECORDS", folder, sha256=listed.get("RECORDS"), progress=False).read_text().split()
     for record in records:
-        if not record.startswith("LabWalks/"):
+        if re.fullmatch(r"(CO|FL)\d{3}", record):
             for name in (f"{record}.hea", f"{record}.dat"):
                 download(base + name, folder, sha256=listed.get(name), progress=progress)
 

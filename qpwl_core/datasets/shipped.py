@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from qpwl_core.datasets import hapt, japanese_vowels, uci_eeg
+from qpwl_core.datasets import diem, hapt, japanese_vowels, uci_eeg
 from qpwl_core.datasets.dataset import Dataset
 from qpwl_core.recordings import Recordings
 
@@ -35,7 +35,6 @@ def _simulated(name, domain, title, rate, channels, subjects, **more):
 GAIT_HAPT_30 = _ships(hapt.HAPT, "gait-hapt-30", "walking, up and down stairs, phone at the waist")
 SPEECH_VOWELS_9 = _ships(japanese_vowels.JAPANESE_VOWELS, "speech-vowels-9", "one vowel pair of nine speakers, cepstra")
 EYE_SIMULATED = _simulated("eye-simulated", "eye", "simulated gaze and pupil of both eyes", 30.0,
-                           ("left_x", "left_y", "left_pupil", "right_x", "right_y", "right_pupil"), 40,
-                           stimuli_disjoint=True)
+                           diem.DIEM.channels, 40, stimuli_disjoint=True)
 EEG_SIMULATED = _simulated("eeg-simulated", "eeg", "simulated trials of one second, 64 channels", 256.0,
                            uci_eeg.CHANNELS, 40)

@@ -90,7 +90,7 @@ def _declare(name, title, subjects, size, archives, **more):
 
 UCI_EEG_SMALL = _declare(
     "uci-eeg-small", "picture viewing, 64 channels, 60 trials of 20 people (SMNI_CMI_TRAIN and _TEST: the same people)",
-    20, "30 MB", ("SMNI_CMI_TRAIN.tar.gz", "SMNI_CMI_TEST.tar.gz"))
+    20, "80 MB", ("SMNI_CMI_TRAIN.tar.gz", "SMNI_CMI_TEST.tar.gz"))
 UCI_EEG_FULL = _declare(
     "uci-eeg-full", "picture viewing, 64 channels, up to 120 trials of 122 people", 122, "700 MB", ("eeg_full.tar",),
     train_subjects=61, test_subjects=60)

@@ -16,6 +16,8 @@ import numpy as np
 
 from qpwl_core.recordings import Recordings, RecordingsError, shown
 
+BLOCK = 2**16    # samples looked at in one go
+
 
 @dataclass(frozen=True)
 class Recipe:
@@ -130,9 +132,10 @@ class FittedRecipe:
 
 def moments(sequences) -> tuple[np.ndarray, np.ndarray]:
     """Mean and standard deviation over all samples of (T, C) arrays; a channel that never changes has deviation 1."""
+    blocks = [(x, start) for x in sequences for start in range(0, len(x), BLOCK)]  # a sequence may be days long
     count = sum(len(x) for x in sequences)
-    centre = sum(x.sum(axis=0, dtype=np.float64) for x in sequences) / count
-    square = sum(((x - centre) ** 2).sum(axis=0) for x in sequences) / count
+    centre = sum(x[start:start + BLOCK].sum(axis=0, dtype=np.float64) for x, start in blocks) / count
+    square = sum(((x[start:start + BLOCK] - centre) ** 2).sum(axis=0) for x, start in blocks) / count
     return centre, positive(np.sqrt(square))
 
 
@@ -144,7 +147,7 @@ def positive(scale) -> np.ndarray:
 def resampled(values, rate, target) -> np.ndarray:
     """Values (T, C) at another rate, low-pass filtered first where that is lower; a single sample stays as it is."""
     if math.isclose(rate, target, rel_tol=1e-6) or len(values) == 1:
-        return np.asarray(values, dtype=np.float64)
+        return values
     from scipy.signal import resample_poly
 
     ratio = Fraction(target / rate).limit_denominator(1000)

@@ -129,6 +129,7 @@ def write_edf(path, values, rate, names):
     import mne
 
     raw = mne.io.RawArray(values.T * 1e-6, mne.create_info(list(names), rate, "eeg"), verbose="ERROR")
+    raw.set_annotations(mne.Annotations([0.0], [1.0], ["T0"]))             # official runs have an annotation channel
     path.parent.mkdir(parents=True, exist_ok=True)
     mne.export.export_raw(path, raw, physical_range="channelwise", overwrite=True, verbose="ERROR")
 

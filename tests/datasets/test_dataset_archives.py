@@ -69,14 +69,13 @@ def test_archives_in_archives_end_somewhere(tmp_path):
     refused(tmp_path / "outer.zip", "deep inside others")
 
 
-@pytest.mark.parametrize("kind", ["zip", "tar", "tar.gz"])
-@pytest.mark.parametrize("damage", ["empty", "cut", "garbled", "garbage"])
+@pytest.mark.parametrize(("kind", "damage"), [
+    (kind, damage) for kind in ("zip", "tar", "tar.gz") for damage in ("empty", "cut", "garbled", "garbage")
+    if (kind, damage) != ("tar", "garbled")])                               # tar has no checksum of its content
 def test_damaged_archives(folder, tmp_path, kind, damage):
     BUILDERS["ipol-gait"](folder)
     form = {"zip": "zip", "tar": "tar", "tar.gz": "gztar"}[kind]
     whole = Path(shutil.make_archive(str(tmp_path / "x"), form, folder)).read_bytes()
-    if damage == "garbled" and kind == "tar":
-        pytest.skip("tar itself has no checksum of the content")
     middle = len(whole) // 2
     content = {"empty": b"", "cut": whole[:middle], "garbage": b"not an archive at all" * 100,
                "garbled": whole[:middle] + bytes(400) + whole[middle + 400:]}[damage]

@@ -166,6 +166,14 @@ def test_fetch_broken_off_then_finished(server, cache, tmp_path):
     assert len(server.log) == asked
 
 
+def test_a_page_instead_of_an_archive_is_not_kept(server, cache):
+    server.files["GaitData.zip"] = b"<html>please log in</html>"
+    dataset = replace(get_dataset("ipol-gait"), downloads=(server.url + "GaitData.zip",))
+    with pytest.raises(RecordingsError, match=r"sent as GaitData\.zip is not an archive; get"):
+        dataset.fetch(progress=False)
+    assert not (cache / "ipol-gait" / "GaitData.zip").exists()
+
+
 def test_ltmm_is_fetched_record_by_record_with_checksums(server, tmp_path):
     source = tmp_path / "source"
     source.mkdir()

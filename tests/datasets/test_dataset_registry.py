@@ -57,7 +57,7 @@ def test_declaration_is_whole(name):
     assert dataset.name == name
     assert re.fullmatch(r"[a-z0-9-]+", name)
     assert dataset.domain in DOMAINS
-    assert dataset.domain in RECIPES
+    assert isinstance(dataset.recipe(), RECIPES[dataset.domain])
     assert all((dataset.title, dataset.licence, dataset.citation, dataset.url, dataset.size, dataset.example))
     assert dataset.subjects > 1
     assert dataset.rate > 0
@@ -121,14 +121,13 @@ def test_says_what_is_wanted_of_an_empty_or_missing_folder(name, folder):
         get_dataset(name).read(folder / "nowhere")
 
 
-@pytest.mark.parametrize("name", OFFICIAL)
-@pytest.mark.parametrize("damage", ["empty", "garbage", "binary", "nan", "half a line"])
+@pytest.mark.parametrize(("name", "damage"), [
+    (name, damage) for name in OFFICIAL for damage in ("empty", "garbage", "binary", "nan", "half a line")
+    if damage != "nan" or name not in (*BY_PATH, "uci-eeg-small", "uci-eeg-full")])      # those are not plain tables
 def test_damaged_files_give_one_sentence(name, damage, folder):
     BUILDERS[name](folder)
     pattern = re.compile(DATASETS[name].pattern)
     victim = sorted(path for path in folder.rglob("*") if path.is_file() and pattern.fullmatch(path.name))[0]
-    if damage == "nan" and victim.suffix in (".edf", ".hea", ".gz"):
-        pytest.skip("not a plain table")
     old = victim.read_bytes()
     new = {"empty": b"", "garbage": b"what is this\nI do not know\n", "binary": bytes(range(128, 256)) * 20,
            "nan": old.replace(old.split()[-1], b"nan"), "half a line": old[:len(old) * 2 // 3]}[damage]
