@@ -1,7 +1,9 @@
 """Files that are as they should be: round trips, values left on disk, tables, folders, uploads."""
 
 import io
+import mmap
 import os
+import sys
 import zipfile
 
 import numpy as np
@@ -36,9 +38,9 @@ def assert_same(a, b):
 
 def is_on_disk(recordings):
     base = recordings.sequences[0]
-    while getattr(base, "base", None) is not None and not isinstance(base, np.memmap):
+    while isinstance(base, np.ndarray) and not isinstance(base, np.memmap) and base.base is not None:
         base = base.base
-    return isinstance(base, np.memmap)
+    return isinstance(base, np.memmap | mmap.mmap)
 
 
 # Round trips
@@ -153,6 +155,28 @@ def test_an_uncompressed_file_is_mapped_where_it_lies(tmp_path):
     before = (tmp_path / "a.npz").read_bytes()
     loaded.sequences[0][:] = 0  # a private copy of the page: the file keeps its values
     assert (tmp_path / "a.npz").read_bytes() == before
+
+
+def test_values_that_lie_askew_are_copied_first(tmp_path):
+    some().save(tmp_path / "a.npz", compressed=False)
+    data = (tmp_path / "a.npz").read_bytes()
+    for shift in range(5):  # a zip may have anything before it; the places in it count from its own beginning
+        (tmp_path / "b.npz").write_bytes(b"x" * shift + data)
+        loaded = load_recordings(tmp_path / "b.npz", lazy=True)
+        assert_same(loaded, some())
+        assert is_on_disk(loaded)
+        assert all(x.flags.aligned for x in loaded.sequences)
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads how much memory there is from /proc")
+def test_a_map_may_be_larger_than_memory(tmp_path):
+    rows = 2 * storage.available_memory() // 4
+    with open(tmp_path / "values", "w+b") as file:  # sparse: it takes no room
+        file.truncate(4 * rows)
+        values = storage.map_values(file, 0, rows, 1)
+    assert values[-1, 0] == 0
+    values[-1, 0] = 1
+    assert values.flags.writeable
 
 
 def test_the_unnamed_file_leaves_nothing_behind(tmp_path):

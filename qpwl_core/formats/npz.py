@@ -12,7 +12,17 @@ import zipfile
 
 import numpy as np
 
-from qpwl_core.formats.storage import VALUE, check_size, is_large, new_values, reading, size, split_values, whole_file
+from qpwl_core.formats.storage import (
+    VALUE,
+    check_size,
+    is_large,
+    map_values,
+    new_values,
+    reading,
+    size,
+    split_values,
+    whole_file,
+)
 from qpwl_core.recordings import BLOCK, MAX_SEQUENCES, Recordings, RecordingsError, shown
 
 REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
@@ -100,7 +110,8 @@ def _values(archive, entry, source):
         if dtype.kind not in "iuf":
             raise RecordingsError(f"values must hold real numbers, not {dtype}")
         as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and source.path
-        mapped = as_is and is_large(shape[0] * shape[1] * VALUE.itemsize, source.lazy)
+        offset = _offset(source.file, entry) + start if as_is else 0
+        mapped = as_is and offset % VALUE.itemsize == 0 and is_large(shape[0] * shape[1] * VALUE.itemsize, source.lazy)
         shape = shape[::-1] if fortran else shape
         values = None if mapped else new_values(*shape, source.lazy)
         flat = None if mapped else values.reshape(-1)
@@ -113,14 +124,16 @@ def _values(archive, entry, source):
     if done != shape[0] * shape[1]:
         raise RecordingsError("the array values is cut short")
     if mapped:
-        return np.memmap(source.file, VALUE, "c", offset=_data_offset(source.file, entry) + start, shape=shape)
+        return map_values(source.file, offset, *shape)
     return values.T if fortran else values
 
 
-def _data_offset(file, entry):
+def _offset(file, entry):
     """Where a stored member's bytes begin: after its local header of 30 bytes, its name and its extra field."""
+    place = file.tell()
     file.seek(entry.header_offset)
     header = file.read(30)
+    file.seek(place)
     return entry.header_offset + 30 + int.from_bytes(header[26:28], "little") + int.from_bytes(header[28:30], "little")
 
 

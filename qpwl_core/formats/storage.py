@@ -1,5 +1,6 @@
 """What the formats share: values too large for memory, bounds on what a file may claim, files written whole or not."""
 
+import mmap
 import os
 import sys
 import tempfile
@@ -71,6 +72,16 @@ def new_values(rows, columns, lazy=None) -> np.ndarray:
         except OSError as error:
             raise RecordingsError(f"needs {size(nbytes)} of disk in {folder}, and {error.strerror.lower()}") from None
         return np.memmap(file, VALUE, "r+", shape=(rows, columns))
+
+
+def map_values(file, offset, rows, columns) -> np.ndarray:
+    """Values (rows, columns) where they lie in a file; what is written to them stays in memory."""
+    if sys.platform != "linux":
+        return np.memmap(file, VALUE, "c", offset=offset, shape=(rows, columns))
+    # Linux refuses private maps larger than memory unless told that nothing is to be reserved for them.
+    no_reserve = 0x4000  # mmap.MAP_NORESERVE, which Python names from 3.13 on
+    pages = mmap.mmap(file.fileno(), 0, mmap.MAP_PRIVATE | no_reserve, mmap.PROT_READ | mmap.PROT_WRITE)
+    return np.ndarray((rows, columns), VALUE, pages, offset)
 
 
 def split_values(values, lengths) -> list[np.ndarray]:
