@@ -1,0 +1,46 @@
+"""Rules of the house: who may import whom, and what an import may cost."""
+
+import ast
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+from conftest import ROOT
+
+import qpwl_core
+
+OPTIONAL = {"qpwl_core.metric_learning"}  # an extra: importing it means wanting the library it is for
+MODULES = sorted(m.name for m in pkgutil.walk_packages(qpwl_core.__path__, "qpwl_core.") if "__main__" not in m.name)
+HEAVY = ("mne", "wfdb", "plotly", "streamlit", "matplotlib", "sklearn", "pooch", "joblib", "pytorch_metric_learning")
+
+
+def test_the_core_never_imports_streamlit_or_ui():
+    for path in (ROOT / "qpwl_core").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and node.level == 0:
+                names.append(node.module)
+            assert not {n.split(".")[0] for n in names} & {"streamlit", "ui", "app", "pages"}, path
+
+
+def test_importing_loads_nothing_heavy_and_compiles_nothing():
+    """All rooms in one process: what none of them loads at import, each loads when first used."""
+    wanted = ", ".join(m for m in MODULES if m not in OPTIONAL)
+    code = f"import sys, {wanted}; print([m for m in {HEAVY!r} if m in sys.modules], qpwl_core.kernels._loaded)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout.strip() == "[] []"
+
+
+@pytest.mark.parametrize("module", ["qpwl_core", "qpwl_core.recordings"])
+def test_data_rooms_do_not_need_torch(module):
+    code = f"import sys, {module}; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+
+
+def test_no_file_unpickles():
+    for folder in ("qpwl_core", "ui", "pages"):
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text()
+            assert "allow_pickle=True" not in text, path
+            assert "import pickle" not in text, path
