@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from qpwl_core.datasets.download import download_files
-from qpwl_core.datasets.files import Member, members, natural
+from qpwl_core.datasets.files import ARCHIVES, Member, members, natural
 from qpwl_core.recordings import Recordings, RecordingsError, shown
 
 DOMAINS = ("eye", "gait", "eeg", "generic")
@@ -64,9 +65,15 @@ class Dataset:
         """Either shipped, downloaded, downloadable or by hand."""
         if self.shipped:
             return "shipped"
-        if self.folder.is_dir() and any(self.folder.iterdir()) and not (self.folder / PARTIAL).exists():
+        if self._arrived() and not (self.folder / PARTIAL).exists():
             return "downloaded"
         return "downloadable" if self.downloads else "by hand"
+
+    def _arrived(self) -> bool:
+        """Whether the cache folder holds an official file or an archive."""
+        official = re.compile(self.pattern)
+        return self.folder.is_dir() and any(official.fullmatch(path.name) or path.name.lower().endswith(ARCHIVES)
+                                            for path in self.folder.rglob("*"))
 
     def recipe(self):
         """The preprocessing recipe that suits this data set, not fitted yet."""
@@ -80,9 +87,11 @@ class Dataset:
 
     def instructions(self, reason: str) -> RecordingsError:
         """One sentence that says what to download, from where, and where to put it."""
-        what = " and ".join(self.downloads) or self.example
-        return RecordingsError(f"{self.name}: {reason}; get {what} (about {self.size}) from {self.url} and put it, "
-                               f"packed or unpacked, into {self.folder}, or name the folder where it is")
+        packed = self.downloads and self.fetcher is download_files
+        what = " and ".join(self.downloads) if packed else self.example
+        return RecordingsError(f"{self.name}: {reason}; get {what} (about {self.size}) from {self.url} and put it"
+                               f"{', packed or unpacked,' if packed else ''} into {self.folder}, or name the folder "
+                               "where it is")
 
     def fetch(self, progress=True) -> Path:
         """Download the official files into the cache folder, going on where an earlier download stopped."""
@@ -97,6 +106,8 @@ class Dataset:
         try:
             self.fetcher(self, self.folder, progress)
         except RecordingsError as error:
+            if not self._arrived():
+                (self.folder / PARTIAL).unlink()  # so that what a person puts there counts
             raise self.instructions(str(error)) from None
         (self.folder / PARTIAL).unlink()
         return self.folder

@@ -15,7 +15,7 @@ TIMEOUT = 30  # seconds without a byte
 
 
 def download_files(dataset, folder: Path, progress: bool) -> None:
-    """Fetch the archives in ``dataset.downloads``; no checksums are published, so see at least that they are archives."""
+    """Fetch the archives in ``dataset.downloads``; no checksums are published, so see that they are archives."""
     for url in dataset.downloads:
         path = download(url, folder, progress=progress)
         if not (zipfile.is_zipfile(path) if path.suffix == ".zip" else tarfile.is_tarfile(path)):

@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 from official_files import BUILDERS
 
-from qpwl_core.datasets import DATASETS, get_dataset
+from qpwl_core.datasets import DATASETS, get_dataset, load_dataset
 from qpwl_core.datasets.download import download
 from qpwl_core.recordings import RecordingsError
 
@@ -206,6 +206,15 @@ def test_by_hand_where_the_source_offers_no_direct_address(cache):
     with pytest.raises(RecordingsError, match="diem: its source offers no direct download; get <video>") as error:
         get_dataset("diem").fetch()
     assert str(cache / "diem") in str(error.value)
+
+
+def test_what_a_person_puts_there_after_a_failed_download_counts(server, cache):
+    dataset = replace(get_dataset("ipol-gait"), downloads=(server.url + "GaitData.zip",))
+    with pytest.raises(RecordingsError, match="404"):
+        dataset.fetch(progress=False)
+    BUILDERS["ipol-gait"](cache / "ipol-gait")
+    assert dataset.state == "downloaded"
+    assert len(load_dataset("ipol-gait")) == 3
 
 
 @pytest.mark.parametrize("name", [name for name, dataset in DATASETS.items() if dataset.downloads])

@@ -179,7 +179,9 @@ def test_table_lists_everything(cache):
     assert state["diem"] == "by hand"
     assert state["ltmm"] == "downloadable"
     (cache / "ltmm").mkdir(parents=True)
-    (cache / "ltmm" / "RECORDS").touch()
+    (cache / "ltmm" / "CO001.dat.part").touch()
+    assert get_dataset("ltmm").state == "downloadable"
+    (cache / "ltmm" / "CO001.hea").touch()
     assert get_dataset("ltmm").state == "downloaded"
     (cache / "ltmm" / ".partial").touch()
     assert get_dataset("ltmm").state == "downloadable"
