@@ -50,5 +50,5 @@ def datasets_table():
 
     return pd.DataFrame([{
         "name": dataset.name, "domain": dataset.domain, "subjects": dataset.subjects, "rate": dataset.rate,
-        "channels": len(dataset.channels), "licence": dataset.licence, "state": dataset.state, "what": dataset.title,
+        "channels": len(dataset.channels), "licence": dataset.licence, "state": dataset.state,
     } for dataset in DATASETS.values()])

@@ -7,6 +7,7 @@ import socket
 import threading
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 from official_files import BUILDERS
@@ -77,6 +78,7 @@ def server():
 @pytest.fixture(autouse=True)
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("QPWL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("pooch.core.time", SimpleNamespace(sleep=lambda seconds: None))   # mne's fetcher tries thrice
     return tmp_path / "cache"
 
 
