@@ -164,6 +164,16 @@ def test_edf_with_annotations_has_no_channel_of_them(tmp_path):
     assert loaded.info == {"units": "µV"}
 
 
+def test_edf_of_several_rates_is_refused_rather_than_resampled(tmp_path):
+    signals = [edfio.EdfSignal(np.arange(2.0 * rate), rate, label=f"{rate} Hz", physical_range=(-9, 9))
+               for rate in (4, 2)]
+    edfio.Edf(signals).write(tmp_path / "ann.edf")
+    with pytest.raises(RecordingsError, match=r"'ann.edf': must have channels of one rate: pick them with mne"):
+        load_recordings(tmp_path / "ann.edf")
+    raw = mne.io.read_raw_edf(tmp_path / "ann.edf", include=["2 Hz"], verbose="ERROR")
+    assert from_raw(raw, "ann").rate == 2
+
+
 def test_folder_of_edf_files(tmp_path):
     for i, name in enumerate(["S1_face.edf", "S1_house.edf", "S2_face.edf"]):
         mne.export.export_raw(tmp_path / name, to_raw(eeg(), i), physical_range=(-400, 400), verbose="ERROR")

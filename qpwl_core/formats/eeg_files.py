@@ -20,9 +20,9 @@ FIF_REFERENCES = (116, 117, 118)   # tags that name another file, where a long r
 
 
 def read_edf(source) -> Recordings:
-    """One sequence from an open EDF or BDF file; the file's name says whose, channels of a lower rate are repeated."""
+    """One sequence from an open EDF or BDF file; the file's name says whose."""
     with reading("an .edf or .bdf file"), _quiet():
-        labels, units = _check_edf(source.file, source.max_bytes)
+        units = _check_edf(source.file, source.max_bytes)
         import mne
 
         from qpwl_core.mne_bridge import from_raw
@@ -30,17 +30,15 @@ def read_edf(source) -> Recordings:
         with _path_of(source) as path:
             read = mne.io.read_raw_bdf if source.suffix == ".bdf" else mne.io.read_raw_edf
             raw = read(path, stim_channel="auto", verbose="ERROR")
-            # mne takes every channel for EEG in volts; those in other units are none.
-            other = {label: "misc" for label, unit in zip(labels, units, strict=True)
-                     if unit not in VOLTS and label in raw.ch_names}
-            kinds = dict(zip(raw.ch_names, raw.get_channel_types(), strict=True))
-            raw.set_channel_types({label: kind for label, kind in other.items() if kinds[label] != "stim"},
-                                  verbose="ERROR")
+            # mne takes every channel but triggers for EEG in volts; those in other units are none.
+            other = [name for name, kind in zip(raw.ch_names, raw.get_channel_types(), strict=True)
+                     if kind == "eeg" and units[name] not in VOLTS]
+            raw.set_channel_types(dict.fromkeys(other, "misc"), verbose="ERROR")
             return from_raw(raw, source.subject, source.stimulus, lazy=source.lazy, max_bytes=source.max_bytes)
 
 
 def _check_edf(file, max_bytes):
-    """Labels and units of the signals in a header that agrees with the file's size."""
+    """Units of the signals by name, from a header that agrees with the file's size."""
     header = file.read(256)
     width = 3 if header[:8] == b"\xffBIOSEMI" else 2
     if len(header) < 256 or (width == 2 and header[:8].strip() != b"0"):
@@ -57,11 +55,15 @@ def _check_edf(file, max_bytes):
     claimed, there = length + width * records * sum(samples), file.seek(0, os.SEEK_END)
     if min(samples) < 1 or claimed != there:
         raise RecordingsError(f"must have {claimed} bytes by its header, and has {there}: cut short or damaged")
-    twice = {label for label in labels if labels.count(label) > 1 and not label.endswith("Annotations")}
+    kept = [i for i, label in enumerate(labels) if not label.endswith("Annotations")]
+    if len({samples[i] for i in kept}) != 1:  # mne would resample the slower ones
+        raise RecordingsError("must have channels of one rate: pick them with mne, and use from_raw")
+    names = [labels[i] for i in kept]
+    twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise RecordingsError(f"channel names must differ, and {shown(min(twice))} comes more than once")
-    check_size(records * max(samples) * signals * VALUE.itemsize, max_bytes)
-    return labels, units
+        raise RecordingsError(f"channel names must differ, and {shown(twice[0])} comes more than once")
+    check_size(records * samples[kept[0]] * len(kept) * VALUE.itemsize, max_bytes)
+    return {labels[i]: units[i] for i in kept}
 
 
 def read_fif(source) -> Recordings:

@@ -2,6 +2,7 @@
 
 import mmap
 import os
+import secrets
 import sys
 import tempfile
 from contextlib import contextmanager
@@ -127,17 +128,13 @@ def reading(kind):
 def whole_file(path):
     """A binary file to write that takes the name ``path`` only when all is written."""
     path = Path(path)
-    file = tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}.", delete=False)  # noqa: SIM115
+    part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
     try:
-        with file:
+        with open(part, "xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if sys.platform != "win32":  # temporary files are private; this one is like any other file of the user
-            mask = os.umask(0)
-            os.umask(mask)
-            os.chmod(file.name, 0o666 & ~mask)
-        os.replace(file.name, path)
+        os.replace(part, path)
     except BaseException:
-        os.unlink(file.name)
+        part.unlink(missing_ok=True)
         raise
