@@ -43,9 +43,7 @@ class Recordings:
     def __post_init__(self):
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)
         put("channels", tuple(_names(self.channels, "channels").tolist()))
-        repeated = {name for name in self.channels if self.channels.count(name) > 1}
-        if repeated:
-            raise RecordingsError(f"channel names must differ, and {shown(min(repeated))} comes more than once")
+        check_different(self.channels, "channel names")
         put("subjects", _names(self.subjects, "subjects"))
         put("stimuli", None if self.stimuli is None else _names(self.stimuli, "stimuli"))
         put("sequences", [_sequence(x, i, len(self.channels)) for i, x in enumerate(self.sequences)])
@@ -180,6 +178,15 @@ def shown(text) -> str:
     text = str(text)
     text = text if len(text) <= 80 else text[:77] + "..."
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
+
+
+def check_different(names, what):
+    """Refuse a list in which a name comes twice."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise RecordingsError(f"{what} must differ, and {shown(name)} comes more than once")
+        seen.add(name)
 
 
 def checked_rate(rate) -> float:

@@ -213,6 +213,19 @@ def test_many_names_in_few_bytes_are_bounded(tmp_path):
     refused(path, "1 to 1,000,000 sequences, and there are 1,000,001")
 
 
+def test_small_types_grow_within_max_bytes(tmp_path):
+    path = npz_with(tmp_path / "bad.npz", values=np.ones((6000, 2), np.int8), lengths=[2000, 4000])
+    refused(path, "holds 46.9 kB of values, more than the 19.5 kB", max_bytes=20_000)
+
+
+def test_a_hundred_thousand_columns_take_no_time(tmp_path):
+    names = [f"c{i}" for i in range(100_000)] + ["c99999"]
+    path = npz_with(tmp_path / "bad.npz", values=np.ones((1, 100_001), np.int8), lengths=[1], channels=names)
+    refused(path, "channel names must differ, and 'c99999'")
+    (tmp_path / "bad.csv").write_text(",".join(names) + "\n" + "1," * 100_000 + "1\n")
+    refused(tmp_path / "bad.csv", "column names must differ, and 'c99999'", rate=1)
+
+
 # .npz: the archive
 
 @pytest.mark.parametrize("name", ["../values.npy", "/etc/passwd", "..\\values.npy", "sub/values.npy", "values.NPY",

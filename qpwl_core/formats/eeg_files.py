@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from qpwl_core.formats.storage import VALUE, check_size, reading
-from qpwl_core.recordings import Recordings, RecordingsError, shown
+from qpwl_core.recordings import Recordings, RecordingsError, check_different
 
 VOLTS = ("uV", "µV", "μV", "mV", "V")
 FIF_REFERENCES = (116, 117, 118)   # tags that name another file, where a long recording goes on
@@ -58,10 +58,7 @@ def _check_edf(file, max_bytes):
     kept = [i for i, label in enumerate(labels) if not label.endswith("Annotations")]
     if len({samples[i] for i in kept}) != 1:  # mne would resample the slower ones
         raise RecordingsError("must have channels of one rate: pick them with mne, and use from_raw")
-    names = [labels[i] for i in kept]
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise RecordingsError(f"channel names must differ, and {shown(twice[0])} comes more than once")
+    check_different([labels[i] for i in kept], "channel names")
     check_size(records * samples[kept[0]] * len(kept) * VALUE.itemsize, max_bytes)
     return {labels[i]: units[i] for i in kept}
 

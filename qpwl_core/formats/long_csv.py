@@ -14,7 +14,7 @@ from operator import itemgetter
 import numpy as np
 
 from qpwl_core.formats.storage import VALUE, check_size, new_values, reading, whole_file
-from qpwl_core.recordings import BLOCK, MAX_SEQUENCES, Recordings, RecordingsError, checked_rate, shown
+from qpwl_core.recordings import BLOCK, MAX_SEQUENCES, Recordings, RecordingsError, check_different, checked_rate, shown
 
 KEYS = ("subject", "sequence", "stimulus")
 LINE = 2**20   # longest line, in characters: a file that is one endless line is not read into memory
@@ -100,9 +100,7 @@ def _facts(above, rate):
 def _columns(header):
     """Where subject, sequence[, stimulus] stand (nowhere in a bare table), and where the channels."""
     names = [cell.lower() if cell.lower() in KEYS else cell for cell in header]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise RecordingsError(f"the columns' names must differ, and {shown(twice)} comes more than once")
+    check_different(names, "column names")
     keys = [names.index(key) for key in KEYS if key in names]
     missing = [key for key in KEYS[:2] if key not in names]
     if keys and missing:

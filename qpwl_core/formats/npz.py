@@ -109,6 +109,7 @@ def _values(archive, entry, source):
             raise RecordingsError(f"values must be an array (samples, channels) with at least one of each, not {shape}")
         if dtype.kind not in "iuf":
             raise RecordingsError(f"values must hold real numbers, not {dtype}")
+        check_size(shape[0] * shape[1] * VALUE.itemsize, source.max_bytes)
         as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and source.path
         offset = _offset(source.file, entry) + start if as_is else 0
         mapped = as_is and offset % VALUE.itemsize == 0 and is_large(shape[0] * shape[1] * VALUE.itemsize, source.lazy)
