@@ -260,21 +260,24 @@ def test_a_large_p_tends_to_the_largest_difference():
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([1.0, 2.0, 3.5]))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_more_points_converge_to_the_empirical_distance(seed, p):
-    """M → ∞ on nested even levels: the error falls, and ends at the distance of the functions Q̃ themselves."""
+    """M → ∞ on nested even levels ends at the distance of the functions Q̃ themselves.
+
+    On a segment Q̄ and Q̃ rise between the same two values, so W_p(Q̄, Q̃) is at most range · width^(1/p): a bound that
+    falls with every M, by the triangle inequality also on the error of the distance.
+    """
     torch.manual_seed(seed)
     x = torch.randn(2, 1, 256, dtype=torch.double)
     x[1] = x[1] * 1.5 + 0.4
     _, every = through_all_knots(x[0, 0])
     exact = wasserstein(*empirical_quantiles(x, None, every), every, p).item()
-    errors = []
-    for points in (3, 15, 63, 255):
+    ranges = (x.amax(-1) - x.amin(-1)).sum().item()
+    for points in (3, 7, 15, 31, 63, 127, 255):
         layer = QuantileLayer(points).double()
-        errors.append(abs(wasserstein(*layer(x), layer.levels, p).item() - exact))
-    assert errors[-1] < 1e-12
-    assert errors[2] < max(errors[0], errors[1]) + 1e-9
-    assert errors[2] < 0.05 * exact
+        error = abs(wasserstein(*layer(x), layer.levels, p).item() - exact)
+        assert error <= ranges * (1 / (points + 1)) ** (1 / p)
+    assert error < 1e-12
 
 
 def test_the_empirical_distance_is_the_one_between_samples():
