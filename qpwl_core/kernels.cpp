@@ -1,9 +1,10 @@
 // Pairwise W_p of quantile functions, its gradient, and the search for order statistics, in float32.
 //
 // The formulas are those of closed_form.py, written for vectors: a "tile" is LANES references side by side, so that
-// one query's knot is compared with LANES references at once. Python splits the work over threads; nothing
-// here allocates shared state. Built on the user's machine by kernels.py, with no header of PyTorch.
+// one query's knot is compared with LANES references at once. Built on the user's machine by kernels.py, with no header
+// of PyTorch; where the compiler has OpenMP, its runtime is the one that PyTorch has loaded, so both share their threads.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -26,6 +27,23 @@ static inline F magnitude(F x) { return (F)((I)x & 0x7fffffff); }
 static inline F larger(F x, F y) { return x > y ? x : y; }
 static inline F smaller(F x, F y) { return x < y ? x : y; }
 static inline F safe(F x) { return x == 0.0f ? all(1.0f) : x; }  // a divisor whose numerator is zero too
+static inline bool any(I mask) {
+#if defined(__AVX__) && !defined(__AVX512F__)
+    return __builtin_ia32_movmskps256((F)mask);
+#else
+    int32_t found = 0;
+    for (int i = 0; i < LANES; i++) found |= mask[i];
+    return found;
+#endif
+}
+static inline F square_root(F x) {
+#if defined(__AVX__) && !defined(__AVX512F__)
+    return __builtin_ia32_sqrtps256(x);
+#else
+    for (int i = 0; i < LANES; i++) x[i] = std::sqrt(x[i]);
+    return x;
+#endif
+}
 static inline float total(F x) { float sum = 0; for (int i = 0; i < LANES; i++) sum += x[i]; return sum; }
 
 static inline F load(const float* x) { F v; __builtin_memcpy(&v, x, sizeof v); return v; }
@@ -59,10 +77,10 @@ static inline F power(F x, float p) {
 }
 
 // A segment of a Wasserstein distance of order p: f, the mean of |linear|^p between the ends d0 and d1, and
-// its derivatives. `scaled` says whether the differences must first be divided by the largest of them.
+// its derivatives.
 
 struct OrderOne {
-    static constexpr bool scaled = false;
+    static constexpr bool scaled = false;  // for the gradient
     static inline F mean(F d0, F d1) {
         F x0 = magnitude(d0), x1 = magnitude(d1), sum = x0 + x1;
         F crossing = smaller(x0, x1) * (larger(x0, x1) / (sum + 1e-37f));
@@ -78,19 +96,26 @@ struct OrderOne {
         g1 = opposite ? 0.5f * sign1 * (u1 * u1 + cross - u0 * u0) : same;
         return mean(d0, d1);
     }
-    F root(F sum) const { return sum; }
-    F outer(F sum) const { return all(1.0f); }
+    static inline F outer(F) { return all(1.0f); }
 };
 
+// p = 2 and p = 3 are polynomials, three times as fast as any p. They take the differences unscaled; sums outside
+// [least, most] may have left float32's range on the way, and are done again by OrderAny.
+
 struct OrderTwo {
-    static constexpr bool scaled = true;
+    static constexpr float order = 2, least = 1e-30f, most = 1e30f;
     static inline F mean(F d0, F d1) { return (d0 * d0 + d1 * (d0 + d1)) * (1.0f / 3); }
-    static inline F gradient(F d0, F d1, F& g0, F& g1) {
-        g0 = (2.0f * d0 + d1) * (1.0f / 3), g1 = (d0 + 2.0f * d1) * (1.0f / 3);
-        return mean(d0, d1);
+    static inline F root(F sum) { return square_root(sum); }
+};
+
+struct OrderThree {
+    static constexpr float order = 3, least = 1e-24f, most = 1e24f;
+    static inline F mean(F d0, F d1) {
+        F x0 = magnitude(d0), x1 = magnitude(d1), y0 = d0 * d0, y1 = d1 * d1, sum = x0 + x1;
+        I opposite = ((I)d0 ^ (I)d1) < 0;
+        return 0.25f * (opposite ? (y0 * y0 + y1 * y1) / safe(sum) : (y0 + y1) * sum);
     }
-    static inline F root(F sum) { for (int i = 0; i < LANES; i++) sum[i] = std::sqrt(sum[i]); return sum; }
-    static inline F outer(F sum) { return sum > 0.0f ? 0.5f / root(safe(sum)) : F{}; }
+    static inline F root(F sum) { return exp2_of(log2_of(sum) * (1.0f / 3)); }
 };
 
 struct OrderAny {
@@ -168,42 +193,40 @@ static F filter(const OrderAny& order, const float* a, const float* b, const flo
     return scale.magnitude * order.root(sum);
 }
 
-static inline F filter(const OrderTwo&, const float* a, const float* b, const float* w, int L) {
+template <class Order>
+static inline F filter(const Order&, const float* a, const float* b, const float* w, int L) {
     F before = a[0] - load(b), sum = F{};
     for (int j = 1; j < L; j++) {
         F d = a[j] - load(b + j * LANES);
-        sum += w[j - 1] * (before * before + d * (before + d));
+        sum += w[j - 1] * Order::mean(before, d);
         before = d;
     }
-    I outside = (sum < 1e-30f) | (sum > 1e30f);  // squares may have left float32's range
-    bool redo = false;
-    for (int i = 0; i < LANES; i++) redo |= outside[i] != 0;
-    if (redo) return filter(OrderAny(2.0), a, b, w, L);
-    return OrderTwo::root(sum * (1.0f / 3));
+    if (any((sum < Order::least) | (sum > Order::most))) return filter(OrderAny(Order::order), a, b, w, L);
+    return Order::root(sum);
 }
 
 template <class Order>
 static void forward(const Order& order, const float* a, const float* tiles, const float* w, float* out, int64_t columns,
-                    int64_t first, int64_t R, int64_t K, int64_t L, int64_t first_tile, int64_t last_tile, int64_t first_query, int64_t last_query,
-                    bool per_filter) {
-    for (int64_t tile = first_tile; tile < last_tile; tile++) {
+                    int64_t first, int64_t Q, int64_t R, int64_t K, int64_t L, int threads, bool per_filter) {
+    const int64_t blocks = (Q + QUERIES - 1) / QUERIES, all_tiles = (R + LANES - 1) / LANES;
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t item = 0; item < all_tiles * blocks; item++) {
+        const int64_t tile = item / blocks, q0 = item % blocks * QUERIES, column = first + tile * LANES;
+        const int64_t lanes = R - tile * LANES < LANES ? R - tile * LANES : LANES;
+        const int64_t count = Q - q0 < QUERIES ? Q - q0 : QUERIES;
         const float* b = tiles + tile * K * L * LANES;
-        const int64_t lanes = R - tile * LANES < LANES ? R - tile * LANES : LANES, column = first + tile * LANES;
-        for (int64_t q0 = first_query; q0 < last_query; q0 += QUERIES) {
-            const int64_t count = last_query - q0 < QUERIES ? last_query - q0 : QUERIES;
-            D sum[QUERIES] = {};  // over filters, in double: 128 filters must not cost digits
-            for (int64_t k = 0; k < K; k++)
-                for (int64_t i = 0; i < count; i++) {
-                    F value = filter(order, a + ((q0 + i) * K + k) * L, b + k * L * LANES, w, L);
-                    if (per_filter)
-                        for (int64_t r = 0; r < lanes; r++) out[((q0 + i) * columns + column + r) * K + k] = value[r];
-                    else
-                        sum[i] += __builtin_convertvector(value, D);
-                }
-            if (!per_filter)
-                for (int64_t i = 0; i < count; i++)
-                    for (int64_t r = 0; r < lanes; r++) out[(q0 + i) * columns + column + r] = (float)sum[i][r];
-        }
+        D sum[QUERIES] = {};  // over filters, in double: 128 filters must not cost digits
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t i = 0; i < count; i++) {
+                F value = filter(order, a + ((q0 + i) * K + k) * L, b + k * L * LANES, w, L);
+                if (per_filter)
+                    for (int64_t r = 0; r < lanes; r++) out[((q0 + i) * columns + column + r) * K + k] = value[r];
+                else
+                    sum[i] += __builtin_convertvector(value, D);
+            }
+        if (!per_filter)
+            for (int64_t i = 0; i < count; i++)
+                for (int64_t r = 0; r < lanes; r++) out[(q0 + i) * columns + column + r] = (float)sum[i][r];
     }
 }
 
@@ -211,14 +234,14 @@ static inline F gradient_at(const OrderAny& o, F d0, F d1, F r0, F r1, F& g0, F&
 template <class Order>
 static inline F gradient_at(const Order&, F d0, F d1, F, F, F& g0, F& g1) { return Order::gradient(d0, d1, g0, g1); }
 static inline F knot_power(const OrderAny& o, F d) { return power(magnitude(d), o.p); }
-template <class Order> static inline F knot_power(const Order&, F d) { return F{}; }
+template <class Order> static inline F knot_power(const Order&, F) { return F{}; }
 
 template <class Order>
 static void backward(const Order& order, const float* a, const float* tiles, const float* w, const float* outer, float* grad_a,
-                     float* grad_tiles, float* grad_w, int64_t Q, int64_t T, int64_t K, int64_t L, int64_t first_filter,
-                     int64_t last_filter, bool per_filter) {
-    std::vector<F> by_knot(L), by_width(L);
-    for (int64_t k = first_filter; k < last_filter; k++)
+                     float* grad_tiles, float* grad_w, int64_t Q, int64_t T, int64_t K, int64_t L, int threads, bool per_filter) {
+    #pragma omp parallel for num_threads(threads) schedule(static)  // a filter's gradients belong to one thread
+    for (int64_t k = 0; k < K; k++) {
+        std::vector<F> by_knot(L), by_width(L);
         for (int64_t tile = 0; tile < T; tile++) {
             const float* b = tiles + (tile * K + k) * L * LANES;
             float* grad_b = grad_tiles + (tile * K + k) * L * LANES;
@@ -243,6 +266,82 @@ static void backward(const Order& order, const float* a, const float* tiles, con
                 for (int64_t j = 0; j + 1 < L; j++) grad_w[k * (L - 1) + j] += total(factor * scale.magnitude * by_width[j]);
             }
         }
+    }
+}
+
+// A sample and where it stands, in one number that sorts by value, then by place: ordering it is a stable sort.
+static inline uint64_t packed(float x, int64_t place) {
+    uint32_t bits;
+    __builtin_memcpy(&bits, &x, 4);
+    bits = bits == 0x80000000u ? 0x80000000u : bits & 0x80000000u ? ~bits : bits | 0x80000000u;  // -0 is 0
+    return (uint64_t)bits << 32 | (uint64_t)place;
+}
+
+// Order statistics of one row at a time. Samples go into buckets of equal width, about one sample a bucket; only
+// buckets in which a wanted rank falls are then sorted.
+struct Row {
+    std::vector<uint64_t> items;             // packed samples, bucket after bucket
+    std::vector<uint32_t> ends, bucket;      // where each bucket ends; the bucket of each sample
+    std::vector<uint8_t> ordered;            // which buckets are sorted
+    explicit Row(int64_t T) : items(T), ends(T), bucket(T), ordered(T) {}
+
+    bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
+    int64_t place(int64_t rank);                                                   // of the sample with this rank
+};
+
+bool Row::fill(const float* x, int64_t length) {
+    F least = all(x[0]), most = least, odd = F{};
+    int64_t t = 0;
+    for (; t + LANES <= length; t += LANES) {
+        F v = load(x + t);
+        odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);  // odd: NaN once anything is not finite
+    }
+    for (; t < length; t++) {
+        F v = all(x[t]);
+        odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);
+    }
+    if (any(odd != 0.0f)) return false;
+    float low = least[0], high = most[0];
+    for (int i = 1; i < LANES; i++) low = std::min(low, least[i]), high = std::max(high, most[i]);
+
+    low *= 0.5f, high *= 0.5f;  // halves, so that no difference overflows
+    float few_low = high, few_high = low;  // eight samples tell where most lie: outliers must not crowd all others together
+    for (int i = 0; i < 8; i++) {
+        const float v = x[i * length / 8] * 0.5f;
+        few_low = std::min(few_low, v), few_high = std::max(few_high, v);
+    }
+    const float few = few_high - few_low;
+    if (few > 0 && (high - low) / few > 4) low = few_low - few, high = few_high + few;
+    const float last = length - 1, scale = high - low > 1e-30f ? length / (high - low) : 0;
+    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data();
+    for (t = 0; t < length; t++) {
+        const float b = (x[t] * 0.5f - low) * scale;
+        in[t] = (int32_t)(b < 0 ? 0 : b > last ? last : b);
+    }
+    std::fill(end, end + length, 0);
+    std::fill(ordered.begin(), ordered.begin() + length, 0);
+    for (t = 0; t < length; t++) end[in[t]]++;
+    uint32_t start = 0;
+    for (t = 0; t < length; t++) { const uint32_t count = end[t]; end[t] = start; start += count; }
+    uint64_t* __restrict item = items.data();
+    for (t = 0; t < length; t++) item[end[in[t]]++] = packed(x[t], t);
+    return true;
+}
+
+int64_t Row::place(int64_t rank) {
+    const uint32_t b = bucket[items[rank] & 0xffffffffu];
+    if (!ordered[b]) {
+        uint64_t *first = items.data() + (b ? ends[b - 1] : 0), *last = items.data() + ends[b];
+        if (last - first > 16) std::sort(first, last);
+        else for (uint64_t* i = first + 1; i < last; i++) {  // insertion: such buckets hold a sample or three
+            const uint64_t moved = *i;
+            uint64_t* to = i;
+            for (; to > first && to[-1] > moved; to--) *to = to[-1];
+            *to = moved;
+        }
+        ordered[b] = 1;
+    }
+    return items[rank] & 0xffffffffu;
 }
 
 extern "C" {
@@ -250,52 +349,37 @@ extern "C" {
 int64_t qpwl_lanes() { return LANES; }
 
 // a (Q, K, L); tiles (T, K, L, LANES), R references in all; w (L-1); out (Q, columns) or (Q, columns, K), from column `first` on.
-void qpwl_forward(const float* a, const float* tiles, const float* w, float* out, double p, int per_filter, int64_t columns, int64_t first,
-                  int64_t R, int64_t K, int64_t L, int64_t first_tile, int64_t last_tile, int64_t first_query, int64_t last_query) {
-    auto run = [&](const auto& order) {
-        forward(order, a, tiles, w, out, columns, first, R, K, L, first_tile, last_tile, first_query, last_query, per_filter);
-    };
-    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else run(OrderAny(p));
+void qpwl_forward(const float* a, const float* tiles, const float* w, float* out, double p, int64_t per_filter, int64_t threads, int64_t columns,
+                  int64_t first, int64_t Q, int64_t R, int64_t K, int64_t L) {
+    auto run = [&](const auto& order) { forward(order, a, tiles, w, out, columns, first, Q, R, K, L, threads, per_filter); };
+    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else if (p == 3) run(OrderThree()); else run(OrderAny(p));
 }
 
 // outer (T, Q, LANES) or (T, Q, K, LANES); the gradients have the shapes of what they belong to, grad_w (K, L-1).
 void qpwl_backward(const float* a, const float* tiles, const float* w, const float* outer, float* grad_a, float* grad_tiles, float* grad_w,
-                   double p, int per_filter, int64_t Q, int64_t T, int64_t K, int64_t L, int64_t first_filter, int64_t last_filter) {
-    auto run = [&](const auto& order) {
-        backward(order, a, tiles, w, outer, grad_a, grad_tiles, grad_w, Q, T, K, L, first_filter, last_filter, per_filter);
-    };
-    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else run(OrderAny(p));
+                   double p, int64_t per_filter, int64_t threads, int64_t Q, int64_t T, int64_t K, int64_t L) {
+    auto run = [&](const auto& order) { backward(order, a, tiles, w, outer, grad_a, grad_tiles, grad_w, Q, T, K, L, threads, per_filter); };
+    if (p == 1) run(OrderOne()); else run(OrderAny(p));
 }
 
-// Where in x the order statistics of the given ranks stand, ties in order of appearance (a stable sort's answer).
-// x and sorted (rows, T), of which the first lengths[row] count; ranks (rows, count); found (rows, count).
-void qpwl_locate(const float* x, const float* sorted, const int64_t* lengths, const int64_t* ranks, int64_t* found, int64_t T, int64_t count,
-                 int64_t first_row, int64_t last_row) {
-    for (int64_t row = first_row; row < last_row; row++) {
-        const float *values = x + row * T, *order = sorted + row * T;
-        const int64_t length = lengths[row];
-        for (int64_t c = 0; c < count; c++) {
-            const int64_t rank = ranks[row * count + c];
-            const float value = order[rank];
-            if (c && rank == ranks[row * count + c - 1]) { found[row * count + c] = found[row * count + c - 1]; continue; }
-            int64_t low = 0, high = rank;  // the first place in `order` that holds this value
-            if (rank && order[rank - 1] == value)
-                while (low < high) { int64_t middle = (low + high) / 2; if (order[middle] < value) low = middle + 1; else high = middle; }
-            else low = rank;
-            int64_t left = rank - low, t = 0;  // how many equal samples stand before it
-            for (;;) {
-                for (; t + 64 <= length; t += 64) {
-                    int hits = 0;
-                    for (int i = 0; i < 64; i++) hits |= values[t + i] == value;
-                    if (hits) break;
-                }
-                while (t < length && values[t] != value) t++;
-                if (t >= length || left-- == 0) break;
-                t++;
+// The samples of given ranks in each row, and where they stand, ties in order of appearance. x (rows, T), of which the
+// first lengths[row] count; ranks, samples, places (rows, count). Returns how many rows hold a sample that is not finite.
+int64_t qpwl_order_statistics(const float* x, const int64_t* lengths, const int64_t* ranks, float* samples, int64_t* places,
+                              int64_t threads, int64_t rows, int64_t T, int64_t count) {
+    int64_t bad = 0;
+    #pragma omp parallel num_threads(threads) reduction(+ : bad)
+    {
+        Row samples_of(T);
+        #pragma omp for schedule(static)
+        for (int64_t row = 0; row < rows; row++) {
+            if (!samples_of.fill(x + row * T, lengths[row])) { bad++; continue; }
+            for (int64_t c = row * count; c < (row + 1) * count; c++) {
+                places[c] = samples_of.place(ranks[c]);
+                samples[c] = x[row * T + places[c]];
             }
-            found[row * count + c] = t;
         }
     }
+    return bad;
 }
 
 }

@@ -1,4 +1,4 @@
-"""The compiled kernels: built once on this machine, cached, loaded when first used; and the threads that run them.
+"""The compiled kernels: built once on this machine, cached, loaded when first used.
 
 `kernels()` returns the loaded library, or None where there is no working C++ compiler: it then says so once, and its
 callers fall back to PyTorch. The library is plain C++ without PyTorch's headers, so a build takes about two
@@ -7,7 +7,6 @@ seconds. ``QPWL_COMPILE=0`` switches it off; ``QPWL_CACHE`` moves the cache fold
 
 import ctypes
 import hashlib
-import itertools
 import os
 import platform
 import shutil
@@ -16,16 +15,12 @@ import sys
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import torch
 from torch import Tensor
 
 SOURCE = Path(__file__).with_name("kernels.cpp")
 FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-shared", "-fPIC"]
-SYMBOLS = ("qpwl_forward", "qpwl_backward", "qpwl_locate")
 
 _lock = threading.Lock()
 _loaded: list[ctypes.CDLL | None] = []  # empty until the first call, then the one answer
@@ -54,8 +49,8 @@ def _load() -> ctypes.CDLL | None:
         return None
     try:
         library = ctypes.CDLL(str(_build()))
-        for name in SYMBOLS:
-            getattr(library, name).restype = None
+        library.qpwl_forward.restype = library.qpwl_backward.restype = None
+        library.qpwl_lanes.restype = library.qpwl_order_statistics.restype = ctypes.c_int64
         library.lanes = library.qpwl_lanes()  # references to a tile: as many as this processor's vectors hold
         return library
     except (OSError, AttributeError, subprocess.SubprocessError) as error:
@@ -67,7 +62,7 @@ def _load() -> ctypes.CDLL | None:
 
 def _build() -> Path:
     """The library's path; compiles it unless the cache holds one for this source, compiler and processor."""
-    compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, ("c++", "g++", "clang++"))), None)
+    compiler = os.environ.get("CXX") or next(filter(None, map(shutil.which, ("g++", "c++", "clang++"))), None)
     if compiler is None:
         raise OSError("no C++ compiler found (install g++ or clang++, or set CXX)")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
@@ -75,11 +70,11 @@ def _build() -> Path:
     folder = _private_folder()
     library = folder / f"kernels-{key}.so"
     if not library.exists():
-        # -march=native: vectors as wide as this processor's; a compiler that does not know it builds without.
+        # Vectors as wide as this processor's, on all cores; a compiler that lacks either builds without.
         with tempfile.TemporaryDirectory(dir=folder) as scratch:
             made = Path(scratch) / "kernels.so"
-            for native in (["-march=native"], []):
-                done = subprocess.run([compiler, *FLAGS, *native, str(SOURCE), "-o", str(made)],
+            for more in (["-march=native", "-fopenmp"], ["-march=native"], ["-fopenmp"], []):
+                done = subprocess.run([compiler, *FLAGS, *more, str(SOURCE), "-o", str(made)],
                                       capture_output=True, text=True, check=False, timeout=120)
                 if done.returncode == 0:
                     break
@@ -110,44 +105,8 @@ def _private_folder() -> Path:
         return Path(tempfile.mkdtemp(prefix="qpwl-kernels-"))
 
 
-# Threads. ctypes and NumPy let go of Python's lock while they compute, so plain threads use all cores; there is
-# no second OpenMP runtime to fight PyTorch's for them.
-
-_pool: ThreadPoolExecutor | None = None
-
-
-def in_threads(work: Callable[[int, int], None], count: int, smallest: int = 1) -> None:
-    """Call ``work(first, last)`` on consecutive parts of range(count), on as many threads as PyTorch uses."""
-    global _pool
-    parts = max(1, min(torch.get_num_threads(), count // max(smallest, 1)))
-    bounds = [count * i // parts for i in range(parts + 1)]
-    if parts == 1:
-        return work(0, count)
-    if _pool is None:
-        with _lock:
-            _pool = _pool or ThreadPoolExecutor(max(32, os.cpu_count() or 1), thread_name_prefix="qpwl")
-    others = [_pool.submit(work, *part) for part in itertools.pairwise(bounds[1:])]
-    try:
-        work(0, bounds[1])
-    finally:
-        for other in others:
-            other.result()
-
-
-def _after_fork() -> None:
-    global _pool
-    _pool = None  # the child has none of its parent's threads
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
-
-
-def pointer(x: Tensor) -> ctypes.c_void_p:
-    """The address of a contiguous CPU tensor's values."""
-    assert x.is_contiguous(), "the kernels take contiguous tensors"
-    return ctypes.c_void_p(x.data_ptr())
-
-
-def integers(*values: int) -> list[ctypes.c_int64]:
-    return [ctypes.c_int64(value) for value in values]
+def call(function, tensors: tuple[Tensor, ...], *numbers):
+    """Call a kernel: addresses of contiguous CPU tensors (kept alive meanwhile), then doubles and 64-bit integers."""
+    assert all(x.is_contiguous() and x.device.type == "cpu" for x in tensors), "kernels take contiguous CPU tensors"
+    numbers = [ctypes.c_double(n) if isinstance(n, float) else ctypes.c_int64(n) for n in numbers]
+    return function(*(ctypes.c_void_p(x.data_ptr()) for x in tensors), *numbers)

@@ -5,13 +5,11 @@ sequence of PyTorch operations on blocks that fit the cache; for everything else
 compiler), the closed form on blocks. No checks here: `distances.py` has made them.
 """
 
-import ctypes
-
 import torch
 from torch import Tensor
 
 from .closed_form import filter_distance, filter_distance_gradient
-from .kernels import in_threads, integers, kernels, pointer
+from .kernels import call, kernels
 
 BLOCK = 1 << 17          # differences in a CPU block: a few such blocks fit the second-level cache
 BLOCK_GPU = 1 << 24      # on a GPU: enough to fill it, 64 MB a temporary
@@ -56,21 +54,10 @@ def _compiled_forward(a: Tensor, b: Tensor, widths: Tensor, p: float, per_filter
     out = a.new_empty((q, r, k) if per_filter else (q, r))
     stretch = max(1, TILES // (k * l))
     for first in range(0, r, stretch):
-        _compiled_stretch(a, b[first:first + stretch], widths, p, per_filter, out, first)
+        part = b[first:first + stretch]
+        call(kernels().qpwl_forward, (a, _tiles(part), widths, out), p, per_filter, torch.get_num_threads(),
+             r, first, q, len(part), k, l)
     return out
-
-
-def _compiled_stretch(a: Tensor, b: Tensor, widths: Tensor, p: float, per_filter: bool, out: Tensor, first: int):
-    """Fill the columns of ``out`` from ``first`` on with the distances to the references b."""
-    (q, k, l), tiles = a.shape, _tiles(b)
-    by_tiles = len(b) >= q  # the threads share the longer side
-
-    def work(start: int, stop: int) -> None:
-        tile, query = ((start, stop), (0, q)) if by_tiles else ((0, len(tiles)), (start, stop))
-        kernels().qpwl_forward(*map(pointer, (a, tiles, widths, out)), ctypes.c_double(p), int(per_filter),
-                               *integers(out.shape[1], first, len(b), k, l, *tile, *query))
-
-    in_threads(work, len(tiles) if by_tiles else q)
 
 
 def _compiled_backward(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, p: float, per_filter: bool):
@@ -78,12 +65,8 @@ def _compiled_backward(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, p: f
     outer = _tiles(outer.transpose(0, 1))  # (tiles, Q[, K], lanes)
     by_a, by_tiles = torch.zeros_like(a), torch.zeros_like(tiles)
     by_width = a.new_zeros(k, l - 1)
-
-    def work(first: int, last: int) -> None:
-        kernels().qpwl_backward(*map(pointer, (a, tiles, widths, outer, by_a, by_tiles, by_width)), ctypes.c_double(p),
-                                int(per_filter), *integers(q, len(tiles), k, l, first, last))
-
-    in_threads(work, k)
+    call(kernels().qpwl_backward, (a, tiles, widths, outer, by_a, by_tiles, by_width), p, per_filter,
+         torch.get_num_threads(), q, len(tiles), k, l)
     by_b = by_tiles.movedim(-1, 1).flatten(0, 1)[:len(b)].contiguous()
     return by_a, by_b, by_width.sum(0)
 

@@ -4,15 +4,13 @@ An embedding of one filter is the values of Q̃ at M + 2 levels 0 = r_0 < r_1 < 
 piecewise-linear function through them (Equation 2 of the paper; r_i = σ(α_i) there).
 """
 
-import ctypes
 import math
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
 from .checks import check_finite, check_float, check_lengths, check_levels
-from .kernels import in_threads, integers, kernels, pointer
+from .kernels import call, kernels
 
 
 def empirical_quantiles(x: Tensor, lengths: Tensor | None, levels: Tensor) -> Tensor:
@@ -26,49 +24,53 @@ def empirical_quantiles(x: Tensor, lengths: Tensor | None, levels: Tensor) -> Te
     >>> empirical_quantiles(x, torch.tensor([3]), torch.tensor([0.0, 1 / 6, 1 / 3, 1.0]))
     tensor([[[1.0000, 1.5000, 2.0000, 3.0000]]])
     """
-    check_float("x", x, dims=3)
     check_levels("levels", levels)
+    return _quantiles(x, _checked(x, lengths), levels)
+
+
+def _checked(x: Tensor, lengths: Tensor | None) -> Tensor:
+    """Check samples and lengths; whether all samples are finite shows when they are sorted."""
+    check_float("x", x, dims=3)
     if x.shape[2] == 0:
         raise ValueError("x must hold at least one sample a sequence, got T = 0")
     if lengths is None:
-        lengths = torch.full((x.shape[0],), x.shape[2])
-    lengths = check_lengths(lengths, x.shape[0], x.shape[2])
-    return _quantiles(x, lengths, levels)
+        return torch.full((x.shape[0],), x.shape[2])
+    return check_lengths(lengths, x.shape[0], x.shape[2])
 
 
 def _quantiles(x: Tensor, lengths: Tensor, levels: Tensor) -> Tensor:
     working = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
-    levels, lengths = levels.to(x.device), lengths.to(x.device)
-    count = lengths[:, None].double()                                        # (B, 1)
-    position = levels.double() * count                                       # (B, L): in float64, r·N stays exact
-    below = position.detach().floor().clamp(max=count - 1).long()            # rank of the sample at or below r
-    above = (below + 1).clamp(max=lengths[:, None] - 1)                      # both ranks end at N − 1
-    fraction = (position - below)[:, None].to(working)                       # (B, 1, L)
-    samples = _OrderStatistics.apply(x.to(working), lengths, torch.cat([below, above], 1))   # (B, K, 2L)
-    low, high = samples.chunk(2, -1)
-    return torch.lerp(low, high, fraction).to(x.dtype)
+    lengths = lengths.to(x.device)
+    position = levels.to(x.device).double() * lengths[:, None]   # (B, L): r·N, in float64 so that it stays exact
+    return _Interpolation.apply(x.to(working), position, lengths).to(x.dtype)
 
 
-class _OrderStatistics(torch.autograd.Function):
-    """The samples of given ranks. x (B, K, T), lengths (B,), ranks (B, R) -> (B, K, R)"""
+class _Interpolation(torch.autograd.Function):
+    """Between the samples on either side of each position. x (B, K, T), position (B, L), lengths (B,) -> (B, K, L)"""
 
     @staticmethod
-    def forward(ctx, x: Tensor, lengths: Tensor, ranks: Tensor) -> Tensor:
+    def forward(ctx, x: Tensor, position: Tensor, lengths: Tensor) -> Tensor:
+        last = lengths[:, None] - 1
+        below = torch.minimum(position.long(), last)                           # rank of the sample at or below
+        above = torch.minimum(below + 1, last)                                 # both ranks end at N − 1
+        ranks = torch.cat([below, above], 1)[:, None].expand(-1, x.shape[1], -1)     # (B, K, 2L)
+        compiled = x.device.type == "cpu" and x.dtype == torch.float32 and x.shape[2] < 2**31 and kernels() is not None
+        samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)
+        low, high = samples.chunk(2, -1)
+        fraction = (position - below)[:, None].to(x.dtype)                     # (B, 1, L)
         ctx.shape = x.shape
-        ranks = ranks[:, None].expand(-1, x.shape[1], -1)                    # (B, K, R)
-        wanted = ctx.needs_input_grad[0]
-        if x.device.type == "cpu" and (not wanted or (x.dtype == torch.float32 and kernels() is not None)):
-            samples, places = _by_numpy(x, lengths, ranks, wanted)
-        else:
-            samples, places = _by_torch(x, lengths, ranks)
-        ctx.save_for_backward(places)
-        return samples
+        ctx.save_for_backward(places, fraction, high - low)
+        return torch.lerp(low, high, fraction)
 
     @staticmethod
     @torch.autograd.function.once_differentiable
     def backward(ctx, outer: Tensor):
-        (places,) = ctx.saved_tensors
-        return torch.zeros(ctx.shape, dtype=outer.dtype, device=outer.device).scatter_add_(2, places, outer), None, None
+        places, fraction, rise = ctx.saved_tensors
+        by_high = outer * fraction
+        by_x = torch.zeros(ctx.shape, dtype=outer.dtype, device=outer.device)
+        by_x.scatter_add_(2, places, torch.cat([outer - by_high, by_high], -1))
+        by_position = (outer * rise).sum(1).double() if ctx.needs_input_grad[1] else None
+        return by_x, by_position, None
 
 
 def _by_torch(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,43 +80,16 @@ def _by_torch(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor
     return values.gather(2, ranks), order.gather(2, ranks)
 
 
-def _by_numpy(x: Tensor, lengths: Tensor, ranks: Tensor, wanted: bool) -> tuple[Tensor, Tensor | None]:
-    """NumPy sorts rows an order of magnitude faster than PyTorch; the few places needed are then looked up."""
+def _by_kernel(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
+    """As `_by_torch`, an order of magnitude faster: sorting would otherwise cost as much as several convolutions."""
     b, k, t = x.shape
-    x = x.detach().contiguous()
-    rows, ordered = x.view(b * k, t).numpy(), np.empty((b * k, t), x.numpy().dtype)
-    ends = lengths.repeat_interleave(k)                                      # (B·K,)
-    full = bool((lengths == t).all())
-
-    def sort(first: int, last: int) -> None:
-        if full:
-            ordered[first:last] = rows[first:last]
-            ordered[first:last].sort(axis=1)
-            return
-        for sequence in range(first // k, -(-last // k)):  # only the samples that count
-            low, high, n = max(first, sequence * k), min(last, sequence * k + k), int(lengths[sequence])
-            part = ordered[low:high, :n]
-            part[:] = rows[low:high, :n]
-            part.sort(axis=1)
-
-    in_threads(sort, b * k, smallest=max(1, 8192 // t))
-    # NumPy sorts NaN last and infinities outermost: the ends of the rows tell whether all is finite.
-    index = np.arange(b * k)
-    outermost = ordered[:, 0], ordered[index, ends.numpy() - 1]
-    if not all(np.isfinite(end).all() for end in outermost):
-        raise ValueError("x must be finite, got NaN or infinite samples")
-    samples = torch.from_numpy(ordered).view(b, k, t).gather(2, ranks)
-    if not wanted:
-        return samples, None
-    ranks = ranks.reshape(b * k, -1).contiguous()
-    places = torch.empty_like(ranks)
-
-    def locate(first: int, last: int) -> None:
-        kernels().qpwl_locate(pointer(x), ctypes.c_void_p(ordered.ctypes.data), *map(pointer, (ends, ranks, places)),
-                              *integers(t, ranks.shape[1], first, last))
-
-    in_threads(locate, b * k, smallest=max(1, 8192 // t))
-    return samples, places.view(b, k, -1)
+    x, ranks, rows = x.detach().contiguous(), ranks.contiguous(), lengths.repeat_interleave(k)
+    samples, places = torch.empty(ranks.shape, dtype=x.dtype), torch.empty_like(ranks)
+    bad = call(kernels().qpwl_order_statistics, (x, rows, ranks, samples, places), torch.get_num_threads(),
+               b * k, t, ranks.shape[2])
+    if bad:
+        raise ValueError(f"x must be finite, got NaN or infinite samples in {bad} of {b * k} filters of sequences")
+    return samples, places
 
 
 class QuantileLayer(nn.Module):
@@ -150,7 +125,7 @@ class QuantileLayer(nn.Module):
         return self.levels[1:-1].logit()
 
     def forward(self, x: Tensor, lengths: Tensor | None = None) -> Tensor:
-        return empirical_quantiles(x, lengths, self.levels)
+        return _quantiles(x, _checked(x, lengths), self.levels)
 
     def extra_repr(self) -> str:
         return f"points={self.points}, learn_levels={self.gaps.requires_grad}"

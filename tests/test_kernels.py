@@ -1,14 +1,13 @@
 import os
 import subprocess
 import sys
-import threading
 
 import pytest
 import torch
 
 from qpwl_core import kernels as module
 from qpwl_core.distances import pairwise_wasserstein
-from qpwl_core.kernels import cache_folder, in_threads, kernels
+from qpwl_core.kernels import cache_folder, kernels
 
 
 @pytest.fixture
@@ -89,45 +88,3 @@ def test_two_processes_may_build_at_once(fresh):
     running = [subprocess.Popen([sys.executable, "-W", "error", "-c", code]) for _ in range(2)]
     assert [process.wait(timeout=120) for process in running] == [0, 0]
     assert len(list(fresh.rglob("*.so"))) == 1
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 100])
-@pytest.mark.parametrize("threads", [1, 2, 3, 16])
-def test_threads_cover_the_range_exactly_once(count, threads, monkeypatch):
-    monkeypatch.setattr(module.torch, "get_num_threads", lambda: threads)
-    seen, lock = [], threading.Lock()
-
-    def work(first, last):
-        with lock:
-            seen.extend(range(first, last))
-
-    in_threads(work, count)
-    assert sorted(seen) == list(range(count))
-
-
-def test_an_error_in_a_thread_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(module.torch, "get_num_threads", lambda: 4)
-
-    def work(first, last):
-        if first > 2:
-            raise ValueError("from a thread")
-
-    with pytest.raises(ValueError, match="from a thread"):
-        in_threads(work, 8)
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_has_threads_of_its_own():
-    """A DataLoader worker that embeds must not wait for its parent's threads."""
-    code = """
-import os, torch
-from qpwl_core.kernels import in_threads
-torch.set_num_threads(4)
-in_threads(lambda a, b: None, 8)
-child = os.fork()
-if child == 0:
-    in_threads(lambda a, b: None, 8)
-    os._exit(7)
-assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
-"""
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
