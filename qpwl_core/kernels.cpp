@@ -362,20 +362,20 @@ void qpwl_backward(const float* a, const float* tiles, const float* w, const flo
     if (p == 1) run(OrderOne()); else run(OrderAny(p));
 }
 
-// The samples of given ranks in each row, and where they stand, ties in order of appearance. x (rows, T), of which the
-// first lengths[row] count; ranks, samples, places (rows, count). Returns how many rows hold a sample that is not finite.
+// The samples of given ranks, and where they stand, ties in order of appearance. x (B, K, T), of whose rows the first
+// lengths (B) count; ranks (B, count); samples, places (B, K, count). Returns how many rows hold a sample that is not finite.
 int64_t qpwl_order_statistics(const float* x, const int64_t* lengths, const int64_t* ranks, float* samples, int64_t* places,
-                              int64_t threads, int64_t rows, int64_t T, int64_t count) {
+                              int64_t threads, int64_t B, int64_t K, int64_t T, int64_t count) {
     int64_t bad = 0;
     #pragma omp parallel num_threads(threads) reduction(+ : bad)
     {
-        Row samples_of(T);
+        Row sorted(T);
         #pragma omp for schedule(static)
-        for (int64_t row = 0; row < rows; row++) {
-            if (!samples_of.fill(x + row * T, lengths[row])) { bad++; continue; }
-            for (int64_t c = row * count; c < (row + 1) * count; c++) {
-                places[c] = samples_of.place(ranks[c]);
-                samples[c] = x[row * T + places[c]];
+        for (int64_t row = 0; row < B * K; row++) {
+            if (!sorted.fill(x + row * T, lengths[row / K])) { bad++; continue; }
+            for (int64_t c = 0; c < count; c++) {
+                const int64_t place = sorted.place(ranks[row / K * count + c]);
+                places[row * count + c] = place, samples[row * count + c] = x[row * T + place];
             }
         }
     }

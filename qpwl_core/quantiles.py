@@ -53,9 +53,9 @@ class _Interpolation(torch.autograd.Function):
         last = lengths[:, None] - 1
         below = torch.minimum(position.long(), last)                           # rank of the sample at or below
         above = torch.minimum(below + 1, last)                                 # both ranks end at N − 1
-        ranks = torch.cat([below, above], 1)[:, None].expand(-1, x.shape[1], -1)     # (B, K, 2L)
+        ranks = torch.cat([below, above], 1)                                   # (B, 2L)
         compiled = x.device.type == "cpu" and x.dtype == torch.float32 and x.shape[2] < 2**31 and kernels() is not None
-        samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)
+        samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)   # (B, K, 2L)
         low, high = samples.chunk(2, -1)
         fraction = (position - below)[:, None].to(x.dtype)                     # (B, 1, L)
         ctx.shape = x.shape
@@ -77,16 +77,16 @@ def _by_torch(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor
     padding = torch.arange(x.shape[2], device=x.device) >= lengths[:, None, None]
     check_finite("x", x.masked_fill(padding, 0))
     values, order = x.masked_fill(padding, math.inf).sort(stable=True)
+    ranks = ranks[:, None].expand(-1, x.shape[1], -1)
     return values.gather(2, ranks), order.gather(2, ranks)
 
 
 def _by_kernel(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
     """As `_by_torch`, an order of magnitude faster: sorting would otherwise cost as much as several convolutions."""
-    b, k, t = x.shape
-    x, ranks, rows = x.detach().contiguous(), ranks.contiguous(), lengths.repeat_interleave(k)
-    samples, places = torch.empty(ranks.shape, dtype=x.dtype), torch.empty_like(ranks)
-    bad = call(kernels().qpwl_order_statistics, (x, rows, ranks, samples, places), torch.get_num_threads(),
-               b * k, t, ranks.shape[2])
+    (b, k, t), count = x.shape, ranks.shape[1]
+    samples, places = torch.empty(b, k, count), torch.empty(b, k, count, dtype=torch.long)
+    bad = call(kernels().qpwl_order_statistics, (x.detach().contiguous(), lengths, ranks, samples, places),
+               torch.get_num_threads(), b, k, t, count)
     if bad:
         raise ValueError(f"x must be finite, got NaN or infinite samples in {bad} of {b * k} filters of sequences")
     return samples, places
