@@ -11,7 +11,6 @@ import os
 import platform
 import shutil
 import subprocess
-import sys
 import tempfile
 import threading
 import warnings
@@ -19,20 +18,13 @@ from pathlib import Path
 
 from torch import Tensor
 
+from .cache import cache_folder
+
 SOURCE = Path(__file__).with_name("kernels.cpp")
 FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-shared", "-fPIC"]
 
 _lock = threading.Lock()
 _loaded: list[ctypes.CDLL | None] = []  # empty until the first call, then the one answer
-
-
-def cache_folder() -> Path:
-    """Where this user's caches live: QPWL_CACHE, else the platform's usual place."""
-    if named := os.environ.get("QPWL_CACHE"):
-        return Path(named)
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "qpwl-lab"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "qpwl-lab"
 
 
 def kernels() -> ctypes.CDLL | None:

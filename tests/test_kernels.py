@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from qpwl_core import kernels as module
+from qpwl_core.cache import cache_folder
 from qpwl_core.distances import pairwise_wasserstein
-from qpwl_core.kernels import cache_folder, kernels
+from qpwl_core.kernels import kernels
 
 
 @pytest.fixture

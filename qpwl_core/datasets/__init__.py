@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from qpwl_core.cache import cache_folder
 from qpwl_core.datasets import diem, eegbci, gazecom, hapt, ipol_gait, japanese_vowels, ltmm, shipped, uci_eeg
-from qpwl_core.datasets.dataset import SAMPLE_DATA, Dataset, cache_folder
+from qpwl_core.datasets.dataset import SAMPLE_DATA, Dataset
 from qpwl_core.recordings import Recordings, RecordingsError, shown
 
-__all__ = ["DATASETS", "Dataset", "cache_folder", "datasets_table", "get_dataset", "load_dataset"]
+__all__ = ["DATASETS", "Dataset", "datasets_table", "get_dataset", "load_dataset"]
 
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (
     shipped.GAIT_HAPT_30, shipped.SPEECH_VOWELS_9, shipped.EYE_SIMULATED, shipped.EEG_SIMULATED,

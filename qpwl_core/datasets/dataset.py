@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from qpwl_core.cache import cache_folder
 from qpwl_core.datasets.download import download_files
 from qpwl_core.datasets.files import ARCHIVES, Member, members, natural
 from qpwl_core.recordings import Recordings, RecordingsError, shown
@@ -17,15 +17,6 @@ from qpwl_core.recordings import Recordings, RecordingsError, shown
 DOMAINS = ("eye", "gait", "eeg", "generic")
 SAMPLE_DATA = Path(__file__).resolve().parents[2] / "sample_data"
 PARTIAL = ".partial"          # lies in a cache folder while a download is under way or was broken off
-
-
-def cache_folder() -> Path:
-    """Where downloads go: the folder in QPWL_CACHE, else the user's own cache folder."""
-    if os.environ.get("QPWL_CACHE"):
-        return Path(os.environ["QPWL_CACHE"]).expanduser()
-    import pooch
-
-    return Path(pooch.os_cache("qpwl-lab"))
 
 
 @dataclass(frozen=True)

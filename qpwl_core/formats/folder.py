@@ -7,7 +7,6 @@ have the same channels and rate. Files of other kinds, and hidden ones, are pass
 """
 
 import os
-import tempfile
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from qpwl_core.formats.names import stem_of, subject_and_stimulus
 from qpwl_core.formats.reading import READERS, read_path
-from qpwl_core.formats.storage import VALUE, cache_folder, check_size, is_large, split_values
+from qpwl_core.formats.storage import VALUE, check_size, is_large, scratch_file, split_values
 from qpwl_core.recordings import BLOCK, MAX_SEQUENCES, Recordings, RecordingsError, shown
 
 MAX_FILES = 100_000
@@ -29,7 +28,7 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
     large = is_large(GROWTH * sum(file.stat().st_size for file, _ in files), lazy)
     first, sequences, lengths, subjects, stimuli, info, samples = None, [], [], [], [], {}, 0
     # Large: one file for all values. A map of its own for each file would take more open files than a system allows.
-    with tempfile.TemporaryFile(dir=cache_folder()) if large else nullcontext() as store:
+    with scratch_file() if large else nullcontext() as store:
         for file, whose in files:
             label = shown(file.relative_to(folder))
             try:

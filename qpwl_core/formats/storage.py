@@ -12,6 +12,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from qpwl_core.cache import cache_folder
 from qpwl_core.recordings import RecordingsError
 
 VALUE = np.dtype("<f4")   # a value, in memory and in the files we write
@@ -31,15 +32,10 @@ class Source:
     max_bytes: int           # bound on the values as float32
 
 
-def cache_folder() -> Path:
-    """The user's folder for data that can be made or fetched again; the variable QPWL_CACHE names another."""
-    folder = os.environ.get("QPWL_CACHE")
-    if not folder:
-        import pooch
-        folder = pooch.os_cache("qpwl-lab")
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def scratch_file() -> BinaryIO:
+    """A file in the cache folder without a name: gone when nothing uses it any more, or in a crash."""
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    return tempfile.TemporaryFile(dir=cache_folder())
 
 
 def available_memory() -> int:
@@ -64,14 +60,14 @@ def new_values(rows, columns, lazy=None) -> np.ndarray:
     nbytes = rows * columns * VALUE.itemsize
     if not is_large(nbytes, lazy):
         return np.empty((rows, columns), VALUE)
-    folder = cache_folder()
-    with tempfile.TemporaryFile(dir=folder) as file:  # no name: gone with the last view of the array, or in a crash
+    with scratch_file() as file:
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(file.fileno(), 0, nbytes)  # a full disk is an error here, a crash when mapped
             file.truncate(nbytes)
         except OSError as error:
-            raise RecordingsError(f"needs {size(nbytes)} of disk in {folder}, and {error.strerror.lower()}") from None
+            reason = error.strerror.lower()
+            raise RecordingsError(f"needs {size(nbytes)} of disk in {cache_folder()}, and {reason}") from None
         return np.memmap(file, VALUE, "r+", shape=(rows, columns))
 
 

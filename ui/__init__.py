@@ -1,0 +1,1 @@
+"""What the pages share: the page frame, figures, and what they cache."""
