@@ -18,6 +18,12 @@ def check_order(p: float) -> float:
     return float(p)
 
 
+def check_whole(name: str, value: int, least: int = 1) -> None:
+    """A whole number, at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+
+
 def check_float(name: str, x: Tensor, dims: int | None = None) -> None:
     """A float tensor, with ``dims`` dimensions where that is given."""
     if not isinstance(x, Tensor):

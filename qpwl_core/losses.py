@@ -33,3 +33,18 @@ def n_pair_loss(similarities: Tensor, temperature: float = 1.0) -> Tensor:
         raise ValueError(f"temperature must be a positive number, got {temperature}")
     target = torch.arange(len(similarities), device=similarities.device)
     return F.cross_entropy(similarities / temperature, target)
+
+
+def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float = 50.0, base: float = 0.5) -> Tensor:
+    """Multi-similarity loss (Wang et al. 2019), on cosines, with one positive an anchor. (N, N) -> ()
+
+    mean_i [log(1 + exp(−alpha (s_ii − base)))/alpha + log(1 + Σ_{j≠i} exp(beta (s_ij − base)))/beta]
+    """
+    check_square("similarities", similarities)
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not 0 < value < float("inf"):
+            raise ValueError(f"{name} must be a positive number, got {value}")
+    own = torch.eye(len(similarities), dtype=torch.bool, device=similarities.device)
+    attract = F.softplus(-alpha * (similarities.diagonal() - base)) / alpha
+    repel = (beta * (similarities - base)).masked_fill(own, 0).logsumexp(1) / beta    # exp(0) is the 1 in the sum
+    return (attract + repel).mean()

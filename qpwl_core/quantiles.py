@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from .checks import check_finite, check_float, check_lengths, check_levels
+from .checks import check_finite, check_float, check_lengths, check_levels, check_whole
 from .kernels import call, kernels
 
 
@@ -104,8 +104,7 @@ class QuantileLayer(nn.Module):
 
     def __init__(self, points: int = 16, learn_levels: bool = True, smallest_gap: float = 0.05):
         super().__init__()
-        if isinstance(points, bool) or not isinstance(points, int) or points < 1:
-            raise ValueError(f"points must be a whole number of at least 1, got {points!r}")
+        check_whole("points", points)
         if not 0 < smallest_gap < 1:
             raise ValueError(f"smallest_gap must lie between 0 and 1, got {smallest_gap}")
         self.points, self.smallest_gap = points, smallest_gap

@@ -5,7 +5,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from qpwl_core.losses import n_pair_loss, wasserstein_loss
+from qpwl_core.losses import multi_similarity_loss, n_pair_loss, wasserstein_loss
 
 
 def by_loops(d, multi_class):
@@ -32,6 +32,27 @@ def test_n_pair_loss_is_sohns_mean(n, temperature):
     assert n_pair_loss(s, temperature).item() == pytest.approx(want, rel=1e-9)
 
 
+@given(st.integers(2, 9), st.floats(0.5, 10), st.floats(0.5, 60), st.floats(-0.5, 1))
+@settings(max_examples=40, deadline=None)
+def test_multi_similarity_loss_by_loops(n, alpha, beta, base):
+    s = (torch.rand(n, n, generator=torch.Generator().manual_seed(n), dtype=torch.double) * 2 - 1).tolist()
+    want = sum(math.log1p(math.exp(-alpha * (s[i][i] - base))) / alpha
+               + math.log1p(sum(math.exp(beta * (s[i][j] - base)) for j in range(n) if j != i)) / beta
+               for i in range(n)) / n
+    assert multi_similarity_loss(torch.tensor(s, dtype=torch.double), alpha, beta, base).item() == pytest.approx(want)
+
+
+def test_multi_similarity_loss_is_that_of_pytorch_metric_learning():
+    """With anchors as queries and positives as references, every anchor has one positive and N − 1 negatives."""
+    from pytorch_metric_learning.losses import MultiSimilarityLoss
+
+    anchors, positives = torch.nn.functional.normalize(torch.randn(2, 8, 5, dtype=torch.double), dim=2)
+    labels = torch.arange(8)
+    for options in ({}, {"alpha": 5.0, "beta": 20.0, "base": 0.1}):
+        want = MultiSimilarityLoss(**options)(anchors, labels, ref_emb=positives, ref_labels=labels.clone())
+        torch.testing.assert_close(multi_similarity_loss(anchors @ positives.T, **options), want)
+
+
 def test_known_answers():
     equal = torch.ones(4, 4)
     assert wasserstein_loss(equal).item() == pytest.approx(12 * math.log(2))
@@ -40,6 +61,8 @@ def test_known_answers():
     best = 2 * torch.eye(16) - 1  # cosines 1 and −1: the floor that FACTS warns of, and temperature lifts
     assert n_pair_loss(best).item() == pytest.approx(math.log1p(15 * math.exp(-2)), rel=1e-6)
     assert n_pair_loss(best, temperature=0.05).item() < 1e-6
+    half = torch.full((4, 4), 0.5)  # all at the threshold
+    assert multi_similarity_loss(half).item() == pytest.approx(math.log(2) / 2 + math.log(4) / 50)
 
 
 def test_both_forms_are_one_for_two_pairs():
@@ -47,7 +70,8 @@ def test_both_forms_are_one_for_two_pairs():
     torch.testing.assert_close(wasserstein_loss(d), wasserstein_loss(d, multi_class=True))
 
 
-@pytest.mark.parametrize("loss", [wasserstein_loss, lambda d: wasserstein_loss(d, True), n_pair_loss])
+@pytest.mark.parametrize("loss", [wasserstein_loss, lambda d: wasserstein_loss(d, True), n_pair_loss,
+                                  multi_similarity_loss])
 @pytest.mark.parametrize("scale", [1e-30, 1.0, 1e4, 1e30])
 def test_stable_at_any_scale(loss, scale):
     d = (torch.randn(6, 6) * scale).requires_grad_()
@@ -57,7 +81,8 @@ def test_stable_at_any_scale(loss, scale):
     assert torch.isfinite(g).all()
 
 
-@pytest.mark.parametrize("loss", [wasserstein_loss, lambda d: wasserstein_loss(d, True), n_pair_loss])
+@pytest.mark.parametrize("loss", [wasserstein_loss, lambda d: wasserstein_loss(d, True), n_pair_loss,
+                                  multi_similarity_loss])
 def test_gradients(loss):
     assert torch.autograd.gradcheck(loss, torch.randn(5, 5, dtype=torch.double, requires_grad=True))
 
@@ -79,6 +104,9 @@ def test_a_harder_negative_costs_more(multi_class):
     (lambda: n_pair_loss(torch.eye(2).long()), "similarities"),
     (lambda: n_pair_loss(torch.eye(2), temperature=0), "temperature"),
     (lambda: n_pair_loss(torch.eye(2), temperature=math.nan), "temperature"),
+    (lambda: multi_similarity_loss(torch.rand(1, 1)), "similarities"),
+    (lambda: multi_similarity_loss(torch.eye(2), alpha=0), "alpha"),
+    (lambda: multi_similarity_loss(torch.eye(2), beta=math.inf), "beta"),
 ])
 def test_bad_input_is_one_sentence_that_names_the_argument(call, name):
     with pytest.raises(ValueError, match=f"^{name} must "):
