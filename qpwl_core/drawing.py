@@ -35,6 +35,7 @@ def draw(subjects, *, repeats: int = 10, observed: int = 5, seed: int = 0, group
     ``groups`` (n,) names what may not be compared, such as the trial that several windows were cut from: enrolled
     sequences of the same group as the observed one are ignored, whoever they are of. Where groups are a person's own,
     this errs against the method: a genuine distance is then a minimum over fewer sequences than an imposter distance.
+    Where people share groups, such as videos, it asks an easier question: the imposters most alike are ignored too.
     People are left out who have fewer than ``observed`` + 1 sequences or, with groups, for whom a draw could leave
     nothing to compare with.
 

@@ -47,7 +47,8 @@ def auc(genuine, imposter) -> float:
     genuine, imposter = _checked(genuine, imposter)
     ordered = np.sort(imposter)  # ranks give the area under scikit-learn's curve, so fast that it can be resampled
     not_above, below = (np.searchsorted(ordered, genuine, side=side).sum() for side in ("right", "left"))
-    return float(1 - (not_above + below) / (2 * len(genuine) * len(imposter)))
+    twice = 2 * len(genuine) * len(imposter)  # whole numbers up to the one division, so the result is exact
+    return float((twice - not_above - below) / twice)
 
 
 def det(genuine, imposter):
