@@ -47,7 +47,7 @@ def test_multi_similarity_loss_is_that_of_pytorch_metric_learning():
     from pytorch_metric_learning.losses import MultiSimilarityLoss
 
     anchors, positives = torch.nn.functional.normalize(torch.randn(2, 8, 5, dtype=torch.double), dim=2)
-    labels = torch.arange(8)
+    labels = torch.arange(8)  # cloned below: the same tensor twice would mean the same sequences twice, to that library
     for options in ({}, {"alpha": 5.0, "beta": 20.0, "base": 0.1}):
         want = MultiSimilarityLoss(**options)(anchors, labels, ref_emb=positives, ref_labels=labels.clone())
         torch.testing.assert_close(multi_similarity_loss(anchors @ positives.T, **options), want)
