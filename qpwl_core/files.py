@@ -1,0 +1,86 @@
+"""Files of tensors and JSON that are whole or not there: written beside, synced, then put in place at once.
+
+Tensors are in safetensors, so nothing is ever unpickled. What is wrong with a file is one sentence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core.formats.storage import whole_file
+
+LARGEST_JSON = 16 * 2**20     # bytes of a card or a config
+
+
+class FileError(ValueError):
+    """What is wrong with a model or run file, in one sentence."""
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file atomically; on a full disk or in a folder that cannot be written, what was there stays."""
+    path = Path(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with whole_file(path) as file:
+            file.write(content)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {(error.strerror or str(error)).lower()}; "
+                        f"{'what was there before is unharmed' if path.exists() else 'nothing was written'}") from None
+
+
+def remove_parts(folder: Path, *names: str) -> None:
+    """Delete what a process that was killed while it wrote these files left beside them."""
+    for path in Path(folder).iterdir():
+        if any(re.fullmatch(rf"\.{re.escape(name)}\.[0-9a-f]{{16}}", path.name) for name in names):
+            path.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value) -> None:
+    write_whole(path, (json.dumps(value, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode())
+
+
+def read_json(path: Path):
+    """A JSON file, bounded."""
+    try:
+        with open(path, "rb") as file:
+            content = file.read(LARGEST_JSON + 1)
+    except FileNotFoundError:
+        raise FileError(f"{path} is not there") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if len(content) > LARGEST_JSON:
+        raise FileError(f"{path} is larger than {LARGEST_JSON >> 20} MB, which no such file is")
+    try:
+        return json.loads(content)
+    except (ValueError, RecursionError):
+        raise FileError(f"{path} is not JSON: it is truncated or was edited") from None
+
+
+def write_tensors(path: Path, tensors: dict[str, np.ndarray], facts: dict | None = None) -> None:
+    """Named arrays in a safetensors file, with ``facts`` (JSON) in its header."""
+    from safetensors.numpy import save
+
+    arrays = {name: np.asarray(x, order="C") for name, x in tensors.items()}  # it writes memory as it lies
+    write_whole(path, save(arrays, {"facts": json.dumps(facts or {})}))
+
+
+def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict]:
+    """The arrays and facts of a safetensors file."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(path), framework="np") as file:
+            facts = json.loads((file.metadata() or {}).get("facts", "{}"))
+            if not isinstance(facts, dict):
+                raise ValueError("facts")
+            return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (no mapping)
+    except FileNotFoundError:
+        raise FileError(f"{path} is not there") from None
+    except (SafetensorError, ValueError, TypeError, KeyError, RecursionError):
+        raise FileError(f"{path} is not a safetensors file: it is truncated or was edited") from None
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from None

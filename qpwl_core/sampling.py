@@ -1,0 +1,105 @@
+"""Batches of N pairs from N different people (Sohn 2016), of sequences of any length.
+
+Batch number ``step`` depends on the seed and on ``step`` alone: a run that was interrupted needs no sampler state to go
+on, and a batch prepared ahead by another thread is the batch it would have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qpwl_core.recordings import Recordings, RecordingsError
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """N anchors and N positives, stacked: rows i and N + i are one person's."""
+
+    x: Tensor          # (2N, D, T), zeros where padded
+    lengths: Tensor    # (2N,)
+    labels: Tensor     # (2N,) number of the person
+
+
+class PairSampler:
+    """Draws batches; ``crop`` (samples, 0 = none) cuts longer sequences at random.
+
+    ``sources`` (n,) says which recording a sequence was cut from: the two of a pair come from different ones where the
+    person has two, since windows of one recording resemble each other for reasons that are not the person's.
+    """
+
+    def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
+                 seed: int = 0):
+        names, self.labels = np.unique(recordings.subjects, return_inverse=True)
+        self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
+        self.people = np.array([i for i, own in enumerate(self.of_person) if len(own) >= 2])
+        if len(self.people) < 2:
+            raise RecordingsError(f"training needs at least two people with two sequences each, and there are "
+                                  f"{len(self.people)} such people")
+        self.sequences, self.classes = recordings.sequences, len(names)
+        self.sources = sources
+        self.pairs = min(pairs, len(self.people))
+        self.crop, self.seed = crop, seed
+
+    def batch(self, step: int) -> Batch:
+        """The batch of this step, the same whenever it is asked for."""
+        random = np.random.default_rng([self.seed, step])
+        people = random.choice(self.people, self.pairs, replace=False)
+        drawn = np.array([self._pair(person, random) for person in people]).T.ravel()       # anchors, then positives
+        return collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
+
+    def _pair(self, person: int, random: np.random.Generator) -> tuple[int, int]:
+        own = self.of_person[person]
+        first = random.choice(own)
+        others = own[own != first]
+        if self.sources is not None:
+            apart = others[self.sources[others] != self.sources[first]]
+            others = apart if len(apart) else others
+        return first, random.choice(others)
+
+    def _cropped(self, sequence: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        if not self.crop or len(sequence) <= self.crop:
+            return sequence
+        start = random.integers(len(sequence) - self.crop + 1)
+        return sequence[start:start + self.crop]
+
+    def batches(self, first: int, last: int, ahead: int = 2) -> Iterator[Batch]:
+        """The batches of steps first … last − 1, prepared ahead on another thread."""
+        with ThreadPoolExecutor(1, thread_name_prefix="batches") as worker:
+            waiting = [worker.submit(self.batch, step) for step in range(first, min(first + ahead, last))]
+            try:
+                for step in range(first, last):
+                    ready = waiting.pop(0).result()
+                    if step + ahead < last:
+                        waiting.append(worker.submit(self.batch, step + ahead))
+                    yield ready
+            finally:
+                for future in waiting:
+                    future.cancel()
+
+
+def collate(sequences: list[np.ndarray], labels=None) -> Batch:
+    """Pad sequences (T_i, D) to one batch (n, D, T)."""
+    lengths = np.array([len(s) for s in sequences])
+    x = np.zeros((len(sequences), sequences[0].shape[1], lengths.max()), dtype=np.float32)
+    for row, sequence in zip(x, sequences, strict=True):
+        row[:, :len(sequence)] = sequence.T
+    labels = np.zeros(len(sequences), dtype=np.int64) if labels is None else labels
+    return Batch(torch.from_numpy(x), torch.from_numpy(lengths), torch.as_tensor(labels))
+
+
+def by_length(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Indices in groups of similar length, so that little is padded; a group has at most ``budget`` padded samples."""
+    group = []
+    for i in np.argsort(lengths, kind="stable")[::-1]:      # longest first: memory peaks at the start, not at the end
+        if group and (len(group) + 1) * lengths[group[0]] > budget:
+            yield np.array(group)
+            group = []
+        group.append(i)
+    if group:
+        yield np.array(group)

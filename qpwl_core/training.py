@@ -1,0 +1,276 @@
+"""One training loop, a generator of progress records: the page, the command line and the tests consume the same one.
+
+A run never loses work: after every validation its whole state goes into one file, replaced atomically. Batches depend
+on seed and step alone, the learning rate on the step alone, so a run that was killed and resumed ends with the same
+weights, bit for bit on a CPU, as one that was not.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from qpwl_core.config import Config
+from qpwl_core.files import FileError, read_json, read_tensors, remove_parts, write_json, write_tensors, write_whole
+from qpwl_core.models import Model, embedder_of, load_weights
+from qpwl_core.preprocessing import fitted_from_dict, recipe_for
+from qpwl_core.recordings import Recordings, RecordingsError
+from qpwl_core.sampling import PairSampler
+from qpwl_core.validation import validation_auc
+
+WARM_UP = 0.15      # fraction of the steps in which the learning rate rises
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a run stands. ``auc`` is set after a validation, ``model`` in the last record alone."""
+
+    step: int
+    steps: int
+    loss: float
+    auc: float | None = None
+    best_auc: float | None = None
+    levels: tuple[float, ...] | None = None
+    rate: float = 0.0               # learning rate
+    per_second: float = 0.0         # sequences a second
+    eta: float = 0.0                # seconds to go
+    model: Model | None = None
+
+    def record(self) -> dict:
+        """All but the model, ready for JSON."""
+        return {k: v for k, v in asdict(replace(self, model=None)).items() if k != "model"}
+
+
+def device_of(name: str) -> torch.device:
+    """``auto`` is CUDA, else MPS, else the CPU."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+        torch.empty(1, device=device)
+        return device
+    except (RuntimeError, AssertionError) as error:
+        reason = str(error).splitlines()[0]
+        raise ValueError(f"device must be auto, cpu or one this machine has, not {name!r} ({reason})") from None
+
+
+def learning_rate(step: int, config: Config) -> float:
+    """One cycle: up along a cosine from a 25th, down to nearly nothing. A function of the step alone."""
+    rise = max(1, round(WARM_UP * config.iterations))
+    if step < rise:
+        low, high, part = config.learning_rate / 25, config.learning_rate, step / rise
+    else:
+        low, high = config.learning_rate, config.learning_rate / 1e4
+        part = (step - rise) / max(1, config.iterations - rise)
+    return high + (low - high) * (1 + math.cos(math.pi * part)) / 2
+
+
+def people_apart(recordings: Recordings, fraction: float, seed: int) -> tuple[Recordings, Recordings]:
+    """Training and validation people: a fraction of them set apart, leaving two to learn from.
+
+    At least two are set apart where there are four or more: one person alone cannot be told from anyone.
+    """
+    people = np.random.default_rng(seed).permutation(np.unique(recordings.subjects))
+    if len(people) < 3:
+        raise RecordingsError("training needs at least three people, two to learn from and one to validate on, and "
+                              f"there {'is' if len(people) == 1 else 'are'} {len(people)}")
+    apart = min(max(2, round(fraction * len(people))), len(people) - 2)
+    held = np.isin(recordings.subjects, people[:apart])
+    return recordings.select(index=~held), recordings.select(index=held)
+
+
+class Run:
+    """The state of a training: network, optimiser, best weights so far, and how to save and restore all of it."""
+
+    def __init__(self, config: Config, recordings: Recordings):
+        self.config, self.device = config, device_of(config.device)
+        learn, validate = people_apart(recordings, config.validation, config.seed)
+        self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
+        learn = self.recipe.apply(learn)
+        self.validate = validate
+        crop = round(config.crop * self.recipe.rate)
+        self.sampler = PairSampler(learn, config.pairs, crop, config.domain == "gait", config.seed)
+        self.length = crop or int(learn.lengths.min())
+        torch.manual_seed(config.seed)
+        self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
+        self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
+        self.step, self.best_auc, self.worse, self.seconds = 0, None, 0, 0.0
+        self.best: dict[str, torch.Tensor] = {}
+
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        levels = self.embedder.levels
+        return None if levels is None else tuple(levels.detach().tolist())
+
+    def model(self, weights: dict[str, torch.Tensor] | None = None) -> Model:
+        """A model of its own, with these weights or the present ones; a softmax's head is for training alone."""
+        embedder = embedder_of(self.config, self.recipe.output_channels, self.length)
+        weights = weights or self.embedder.state_dict()
+        embedder.load_state_dict({k: v.cpu() for k, v in weights.items() if not k.startswith("head.")})
+        return Model(self.config, self.recipe, embedder.to(self.device).eval(), self.length)
+
+    def learn(self, batch) -> float:
+        """One step of Adam on one batch; returns the loss."""
+        self.embedder.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate(self.step, self.config)
+        anchors, positives = self.embedder(batch.x.to(self.device), batch.lengths.to(self.device)).chunk(2)
+        loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device))
+        self.optimiser.zero_grad()
+        (loss + self.config.penalty * self.embedder.penalty()).backward()
+        torch.nn.utils.clip_grad_norm_(self.embedder.parameters(), self.config.clip)
+        self.optimiser.step()
+        self.step += 1
+        value = loss.item()
+        if not math.isfinite(value):
+            raise ValueError(f"the loss is {value}")
+        return value
+
+    def check(self) -> float:
+        """Validation AUC of the present weights; the best ones are kept, and of equal ones the later."""
+        model = self.model()
+        embeddings = model.embed(self.validate)
+        auc = validation_auc(model.distances(embeddings), embeddings.subjects,
+                             embeddings.sources)
+        better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc
+        self.worse = 0 if better else self.worse + 1
+        if better or equal:
+            self.best_auc = auc
+            self.best = {k: v.detach().cpu().clone() for k, v in self.embedder.state_dict().items()}
+        return auc
+
+    def save(self, path: Path) -> None:
+        """The whole state in one file."""
+        tensors = {f"now.{k}": v for k, v in self.embedder.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        names = [name for name, _ in self.embedder.named_parameters()]
+        state = self.optimiser.state_dict()["state"]
+        tensors |= {f"adam.{names[i]}.{k}": v for i, held in state.items() for k, v in held.items()}
+        tensors["random"] = torch.get_rng_state()
+        facts = {"step": self.step, "best_auc": self.best_auc, "worse": self.worse, "seconds": self.seconds,
+                 "recipe": self.recipe.to_dict()}
+        arrays = {k: v.detach().cpu().numpy() for k, v in tensors.items()}
+        arrays |= {f"recipe.{k}": v for k, v in self.recipe.arrays.items()}
+        write_tensors(path, arrays, facts)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a saved state."""
+        arrays, facts = read_tensors(path)
+        try:
+            self._restore(arrays, facts, path)
+        except FileError:
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise FileError(f"{path} is not the checkpoint of a run: {' '.join(str(error).split())}") from None
+
+    def _restore(self, arrays: dict[str, np.ndarray], facts: dict, path: Path) -> None:
+        def part(prefix):
+            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+        load_weights(self.embedder, part("now."), path)
+        recipe = fitted_from_dict(facts["recipe"], part("recipe."))
+        if recipe.to_dict() != self.recipe.to_dict() or not all(
+                np.allclose(x, self.recipe.arrays[name]) for name, x in recipe.arrays.items()):
+            raise FileError(f"{path} belongs to a run on other recordings; resume with those it was started with")
+        self.recipe = recipe
+        self.best = {k: torch.from_numpy(v.copy()) for k, v in part("best.").items()}
+        adam = part("adam.")
+        names = [name for name, _ in self.embedder.named_parameters()]
+        state = {i: {k: torch.from_numpy(adam[f"{name}.{k}"].copy()) for k in ("step", "exp_avg", "exp_avg_sq")}
+                 for i, name in enumerate(names) if f"{name}.step" in adam}
+        self.optimiser.load_state_dict({"state": state, "param_groups": self.optimiser.state_dict()["param_groups"]})
+        torch.set_rng_state(torch.from_numpy(arrays["random"].copy()))
+        self.step, self.best_auc, self.worse = facts["step"], facts["best_auc"], facts["worse"]
+        self.seconds = facts["seconds"]
+
+
+def train(config: Config, recordings: Recordings, out=None, resume: bool = False) -> Iterator[Progress]:
+    """Train on all people of the recordings, a fraction of them set apart to validate on.
+
+    Yields a `Progress` a step; the last one carries the model with the best validation AUC. With ``out``, the run
+    lives in that folder (config.json, metrics.jsonl, checkpoint.safetensors, and the model at the end); ``resume``
+    goes on with a run that lies there. Stop consuming, and training stops.
+    """
+    out = None if out is None else Path(out)
+    checkpoint = None if out is None else out / "checkpoint.safetensors"
+    if out is not None and not resume and (out / "config.json").exists():
+        raise FileError(f"{out} already holds a run; resume it or name another folder")
+    if resume and (out is None or not (out / "config.json").exists()):
+        raise FileError(f"{out} holds no run to resume")
+    if resume:
+        config = _resumed(config, out / "config.json")
+        remove_parts(out, "checkpoint.safetensors", "metrics.jsonl", "model.safetensors", "card.json")
+    run = Run(config, recordings)
+    history: list[dict] = []
+    if out is not None and not resume:
+        write_json(out / "config.json", config.to_dict())
+    if resume and checkpoint.exists():
+        run.restore(checkpoint)
+        history = [r for r in _history(out / "metrics.jsonl") if r["step"] <= run.step]
+    started, begun, before = time.monotonic(), run.step, run.seconds
+    progress = Progress(run.step, config.iterations, float("nan"), best_auc=run.best_auc)
+    stopped = bool(config.patience and run.worse >= config.patience)
+    for batch in run.sampler.batches(run.step, config.iterations if not stopped else run.step):
+        with _diverging(run.step + 1):
+            loss = run.learn(batch)
+        checking = run.step % config.validate_every == 0 or run.step == config.iterations
+        with _diverging(run.step):
+            auc = run.check() if checking else None
+        spent = time.monotonic() - started
+        run.seconds = before + spent
+        progress = Progress(run.step, config.iterations, loss, auc, run.best_auc, run.levels,
+                            learning_rate(run.step - 1, config), (run.step - begun) * len(batch.x) / spent,
+                            spent / (run.step - begun) * (config.iterations - run.step))
+        if out is not None:
+            history.append(progress.record())
+            if checking:                     # the checkpoint last: a run killed in between has no gap in its curve
+                write_whole(out / "metrics.jsonl", "".join(json.dumps(r) + "\n" for r in history).encode())
+                run.save(checkpoint)
+        yield progress
+        if config.patience and run.worse >= config.patience:
+            break
+    model = run.model(run.best)
+    model.card["training"] = {"steps": run.step, "best_auc": run.best_auc, "seconds": round(run.seconds, 1),
+                              "device": str(run.device), "threads": torch.get_num_threads()}
+    model.card["data"] = {**recordings.info, "subjects": len(np.unique(recordings.subjects)),
+                          "sequences": len(recordings)}
+    if out is not None:
+        model.save(out)
+    yield replace(progress, eta=0.0, model=model)
+
+
+@contextlib.contextmanager
+def _diverging(step: int):
+    """Say what it means where the network gives values that are not finite: what goes into it always is."""
+    try:
+        yield
+    except RecordingsError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"training diverged at step {step}, try a smaller learning rate: {error}") from None
+
+
+def _resumed(config: Config, path: Path) -> Config:
+    """The Config of the run that lies there, which must be this one; only the device may be another."""
+    stored = replace(Config.from_dict(read_json(path)), device=config.device)
+    for name, value in stored.to_dict().items():
+        if value != getattr(config, name):
+            raise FileError(f"{path.parent} holds a run with {name} = {value!r}, not {getattr(config, name)!r}; resume "
+                            "it with the options it was started with, or name another folder")
+    return stored
+
+
+def _history(path: Path) -> list[dict]:
+    """The records of a run so far."""
+    try:
+        return [json.loads(line) for line in path.read_text().splitlines()]
+    except (OSError, ValueError):
+        return []  # the checkpoint is what counts; a curve can be missing
