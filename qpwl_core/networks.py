@@ -57,18 +57,23 @@ class ConvStack(nn.Module):
         real = None
         if (padding := padded_frames(x, lengths)) is not None:               # (B, 1, T)
             x, real = x.masked_fill(padding, 0), (~padding).to(x.dtype)      # whatever was there, NaN too, is gone
+        for step in self.strides:
+            lengths = (lengths + step - 1) // step
+        return self.convolve(x, real), lengths
+
+    def convolve(self, x: Tensor, real: Tensor | None) -> Tensor:
+        """The layers alone, one graph for torch.compile. ``real`` (B, 1, T) is 0 at padding, None where none is."""
         for convolution, norm, activation, step in zip(self.convolutions, self.norms, self.activations, self.strides,
                                                        strict=True):
             x = convolution(x)                                               # (B, K, ceil(T / step))
-            if step > 1:
-                lengths = (lengths + step - 1) // step
-                real = None if real is None else real[..., ::step]           # frame i·step is the middle of window i
+            if real is not None:
+                real = real[..., ::step]                                     # frame i·step is the middle of window i
             if norm is not None:
                 x = norm(x, real)
             x = activation(x)
             if real is not None:
                 x = x * real.to(x.dtype)                                     # many times faster than masked_fill
-        return x, lengths
+        return x
 
     def slope_penalty(self) -> Tensor:
         """Σ slope² over layers and filters, which pulls the PReLUs towards ReLUs.
