@@ -27,8 +27,9 @@ def jensen_shannon(a: Tensor, b: Tensor, levels: Tensor, per_filter: bool = Fals
     check_pair(a, b)
     if len(levels) < 2 or (levels[0], levels[-1]) != (0, 1):
         raise ValueError(f"levels must run from 0 to 1, got {levels[0]:g} to {levels[-1]:g}")
-    a, b = torch.broadcast_tensors(a, b)
-    levels = levels.to(a.device, torch.float64)
+    device, dtype = a.device, a.dtype
+    a, b = torch.broadcast_tensors(a.cpu(), b.cpu())  # small, and not every GPU has float64
+    levels = levels.to("cpu", torch.float64)
     edges = torch.cat([a, b], -1).double().sort(-1).values                   # (..., 2L)
     total = 0.0
     parts = [_masses(x.double(), levels, edges) for x in (a, b)]
@@ -36,7 +37,7 @@ def jensen_shannon(a: Tensor, b: Tensor, levels: Tensor, per_filter: bool = Fals
         for mass, facing in zip(mine, other, strict=True):
             ratio = torch.where(mass > 0, 2 * mass / (mass + facing).clamp(min=torch.finfo(torch.float64).tiny), 1.0)
             total = total + (mass * ratio.log()).sum(-1) / 2
-    total = total.clamp(0, math.log(2)).to(a.dtype)
+    total = total.clamp(0, math.log(2)).to(device, dtype)
     return total if per_filter else total.sum(-1)
 
 

@@ -41,8 +41,13 @@ def _checked(x: Tensor, lengths: Tensor | None) -> Tensor:
 def _quantiles(x: Tensor, lengths: Tensor, levels: Tensor) -> Tensor:
     working = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
     lengths = lengths.to(x.device)
-    position = levels.to(x.device).double() * lengths[:, None]   # (B, L): r·N, in float64 so that it stays exact
+    position = _precise(levels.to(x.device)) * lengths[:, None]  # (B, L): r·N, in float64 so that it stays exact
     return _Interpolation.apply(x.to(working), position, lengths).to(x.dtype)
+
+
+def _precise(x: Tensor) -> Tensor:
+    """In float64, which Apple's GPUs alone do not have."""
+    return x.float() if x.device.type == "mps" else x.double()
 
 
 class _Interpolation(torch.autograd.Function):
@@ -58,7 +63,7 @@ class _Interpolation(torch.autograd.Function):
         samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)   # (B, K, 2L)
         low, high = samples.chunk(2, -1)
         fraction = (position - below)[:, None].to(x.dtype)                     # (B, 1, L)
-        ctx.shape = x.shape
+        ctx.shape, ctx.precise = x.shape, position.dtype
         ctx.save_for_backward(places, fraction, high - low)
         return torch.lerp(low, high, fraction)
 
@@ -69,7 +74,7 @@ class _Interpolation(torch.autograd.Function):
         by_high = outer * fraction
         by_x = torch.zeros(ctx.shape, dtype=outer.dtype, device=outer.device)
         by_x.scatter_add_(2, places, torch.cat([outer - by_high, by_high], -1))
-        by_position = (outer * rise).sum(1).double() if ctx.needs_input_grad[1] else None
+        by_position = (outer * rise).sum(1).to(ctx.precise) if ctx.needs_input_grad[1] else None
         return by_x, by_position, None
 
 
@@ -114,7 +119,7 @@ class QuantileLayer(nn.Module):
     def levels(self) -> Tensor:
         """The M + 2 levels r, 0 = first < … < last = 1. (M+2,)"""
         floor = self.smallest_gap / (self.points + 1)
-        widths = floor + (1 - self.smallest_gap) * self.gaps.double().softmax(0)  # in float64, so that even is even
+        widths = floor + (1 - self.smallest_gap) * _precise(self.gaps).softmax(0)  # so that even is even
         inner = widths[:-1].cumsum(0)
         return torch.cat([inner.new_zeros(1), inner, inner.new_ones(1)]).to(self.gaps.dtype)
 
