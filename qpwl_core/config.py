@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields
 
 DOMAINS = ("eye", "gait", "eeg", "generic")
+LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Config:
     def __post_init__(self):
         from qpwl_core.methods import METHODS
 
-        if self.method not in METHODS:
+        if not isinstance(self.method, str) or self.method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if self.domain not in DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {self.domain!r}")
@@ -56,14 +57,22 @@ class Config:
                                       ("penalty", 0, False), ("clip", 0, True), ("crop", 0, False),
                                       ("validation", 0, True)):
             value = getattr(self, name)
-            fine = isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
-            if not fine or value < bound or (open_end and value == bound):
+            fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+            if not fine or value > LARGEST or value < bound or (open_end and value == bound):
                 raise ValueError(f"{name} must be a finite number {'above' if open_end else 'of at least'} {bound}, "
                                  f"not {value!r}")
         if self.validation >= 1:
             raise ValueError(f"validation must be a fraction below 1, not {self.validation!r}")
+        if self.kernel % 2 == 0:
+            raise ValueError(f"kernel must be odd, not {self.kernel}")
+        for name in ("batch_norm", "multi_class"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if not isinstance(self.device, str):
+            raise ValueError(f"device must be the name of a device, not {self.device!r}")
         if not isinstance(self.recipe, dict):
             raise ValueError(f"recipe must be a dict of options, not {type(self.recipe).__name__}")
+        object.__setattr__(self, "recipe", dict(self.recipe))        # its own, so that none changes another's
 
     def to_dict(self) -> dict:
         return asdict(self)
@@ -74,7 +83,7 @@ class Config:
         if not isinstance(stored, dict):
             raise ValueError(f"a config must be a dict, not {type(stored).__name__}")
         known = {f.name for f in fields(cls)}
-        if unknown := sorted(set(stored) - known):
+        if unknown := sorted(set(stored) - known, key=str):
             raise ValueError(f"a config has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
         return cls(**stored)
 
@@ -98,4 +107,4 @@ def preset(name: str, domain: str, **changes) -> Config:
     if name not in ("quick", "paper"):
         raise ValueError(f"preset must be quick or paper, not {name!r}")
     settings = {"width": 0.25, **QUICK[domain], **(PAPER if name == "paper" else {}), "domain": domain}
-    return replace(Config(), **{**settings, **changes})
+    return Config.from_dict({**settings, **changes})
