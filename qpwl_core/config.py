@@ -63,6 +63,8 @@ class Config:
                                  f"not {value!r}")
         if self.validation >= 1:
             raise ValueError(f"validation must be a fraction below 1, not {self.validation!r}")
+        if self.points > 10_000:
+            raise ValueError(f"points must be at most 10000, not {self.points}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
         for name in ("batch_norm", "multi_class"):

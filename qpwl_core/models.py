@@ -16,9 +16,10 @@ import torch
 from torch import Tensor
 
 from qpwl_core import __version__
+from qpwl_core.checks import check_whole
 from qpwl_core.config import Config
 from qpwl_core.files import FileError, read_json, read_tensors, write_json, write_tensors
-from qpwl_core.methods import Embedder, build_embedder
+from qpwl_core.methods import METHODS, Embedder, build_embedder
 from qpwl_core.networks import velocity_channels
 from qpwl_core.preprocessing import FittedRecipe, fitted_from_dict
 from qpwl_core.recordings import Recordings
@@ -94,11 +95,11 @@ class Model:
         folder = Path(folder)
         weights = {f"network.{name}": x.detach().cpu().numpy() for name, x in self.embedder.state_dict().items()}
         statistics = {f"recipe.{name}": x for name, x in self.recipe.arrays.items()}
-        write_tensors(folder / "model.safetensors", weights | statistics)
+        described = {"config": self.config.to_dict(), "recipe": self.recipe.to_dict(), "length": self.length}
+        write_tensors(folder / "model.safetensors", weights | statistics, described)
         checksum = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
         write_json(folder / "card.json", {
-            "format": FORMAT, "version": VERSION, "config": self.config.to_dict(), "recipe": self.recipe.to_dict(),
-            "length": self.length, **self.card, "sha256": checksum,
+            "format": FORMAT, "version": VERSION, **self.card, **described, "sha256": checksum,
             "versions": {"qpwl_core": __version__, "torch": str(torch.__version__), "numpy": np.__version__,
                          "python": sys.version.split()[0]}})
         return folder
@@ -115,13 +116,19 @@ def load_model(path, device: str = "cpu") -> Model:
     if card.get("version") != VERSION:
         raise FileError(f"{folder} was written by another version of QP-WL Lab (model format {card.get('version')!r}, "
                         f"and this one reads {VERSION}): update QP-WL Lab or train again")
-    arrays, _ = read_tensors(folder / "model.safetensors")
+    arrays, described = read_tensors(folder / "model.safetensors")
     if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != card.get("sha256"):
         raise FileError(f"{folder / 'model.safetensors'} does not fit its card: one of them was edited or damaged")
+    if any(card.get(name) != described.get(name) for name in ("config", "recipe", "length")):
+        raise FileError(f"{folder / 'card.json'} describes another model than the weights beside it: it was edited")
+    values = sum(x.size for x in arrays.values())
     try:
         config = Config.from_dict(card["config"])
         statistics = {name.removeprefix("recipe."): x for name, x in arrays.items() if name.startswith("recipe.")}
         recipe = fitted_from_dict(card["recipe"], statistics)
+        check_whole("length", card["length"])
+        if _least_weights(config, card["length"]) > values:     # nothing large is built for a card that lies
+            raise ValueError(f"its network has more weights than the {values} in the file")
         embedder = embedder_of(config, recipe.output_channels, card["length"])
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{folder / 'card.json'} is not a card this version understands: {error}") from None
@@ -145,9 +152,18 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
         velocity=velocity_channels(channels), width=config.width)
 
 
+def _least_weights(config: Config, length: int) -> float:
+    """A number of weights that the network of a Config has at least."""
+    if METHODS[config.method].network == "jaeger":
+        return (512 * config.width) ** 2 + (length >> 9) * 512 * config.width * 256 * config.width
+    return config.filters**2 * config.kernel * (config.layers - 1) + config.filters + config.layers + (
+        config.points if METHODS[config.method].aggregation == "quantile" else 0)
+
+
 def load_weights(module: torch.nn.Module, arrays: dict[str, np.ndarray], source) -> None:
     """Put arrays into a module's parameters and buffers; what does not fit is named, with both shapes."""
-    wanted = {name: tuple(x.shape) for name, x in module.state_dict().items()}
+    state = module.state_dict()
+    wanted = {name: tuple(x.shape) for name, x in state.items()}
     for name in sorted(set(wanted) | set(arrays)):
         if name not in arrays:
             raise FileError(f"{source} lacks {name} {wanted[name]}: it holds another architecture")
@@ -155,6 +171,9 @@ def load_weights(module: torch.nn.Module, arrays: dict[str, np.ndarray], source)
             raise FileError(f"{source} has {name} {arrays[name].shape}, which this architecture has not")
         if arrays[name].shape != wanted[name]:
             raise FileError(f"{source} has {name} {arrays[name].shape}, where this architecture has {wanted[name]}")
+        kind = str(state[name].dtype).removeprefix("torch.")
+        if arrays[name].dtype != kind:
+            raise FileError(f"{source} has {name} in {arrays[name].dtype}, where this architecture has {kind}")
         if arrays[name].dtype.kind == "f" and not np.isfinite(arrays[name]).all():
             raise FileError(f"{source} has NaN or infinite values in {name}")
     module.load_state_dict({name: torch.from_numpy(x.copy()) for name, x in arrays.items()})

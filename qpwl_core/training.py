@@ -94,10 +94,10 @@ class Run:
         self.config, self.device = config, device_of(config.device)
         learn, validate = people_apart(recordings, config.validation, config.seed)
         self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
-        learn = self.recipe.apply(learn)
+        learn, sources = self.recipe.cut(learn)
         self.validate = validate
         crop = round(config.crop * self.recipe.rate)
-        self.sampler = PairSampler(learn, config.pairs, crop, config.domain == "gait", config.seed)
+        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed)
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)
         self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
@@ -138,8 +138,7 @@ class Run:
         """Validation AUC of the present weights; the best ones are kept, and of equal ones the later."""
         model = self.model()
         embeddings = model.embed(self.validate)
-        auc = validation_auc(model.distances(embeddings), embeddings.subjects,
-                             embeddings.sources)
+        auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
         better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc
         self.worse = 0 if better else self.worse + 1
         if better or equal:

@@ -70,7 +70,8 @@ def test_switches(name, value):
     ({"domain": "ecg"}, "domain must be one of eye, gait"), ({"p": 0.5}, "p must be a finite number of at least 1"),
     ({"pairs": 1}, "pairs must be a whole number of at least 2"), ({"validation": 1.0}, "fraction below 1"),
     ({"validation": 0}, "above 0"), ({"learning_rate": 0}, "above 0"), ({"recipe": [1]}, "recipe must be a dict"),
-    ({"device": 3}, "device must be the name of a device"), ({"kernel": 4}, "kernel must be odd, not 4")])
+    ({"device": 3}, "device must be the name of a device"), ({"kernel": 4}, "kernel must be odd, not 4"),
+    ({"points": 10_001}, "points must be at most 10000")])
 def test_the_rest(options, words):
     with pytest.raises(ValueError, match=words) as error:
         Config(**options)

@@ -1,5 +1,6 @@
 """Batches: N different people, two sequences each, the same whenever asked for."""
 
+import itertools
 import threading
 
 import numpy as np
@@ -145,7 +146,7 @@ def test_groups_by_length_keep_the_budget(budget):
     assert all(len(group) == 1 or len(group) * lengths[group].max() <= budget for group in groups)
     longest = [lengths[group].max() for group in groups]
     assert longest == sorted(longest, reverse=True)
-    for group, following in zip(groups, groups[1:], strict=False):          # no group could have taken one more
+    for group, following in itertools.pairwise(groups):                    # no group could have taken one more
         assert (len(group) + 1) * lengths[group].max() > budget
         assert lengths[group].min() >= lengths[following].max()
     assert list(by_length(np.array([], dtype=int), budget)) == []

@@ -103,6 +103,10 @@ class FittedRecipe:
 
     def apply(self, recordings: Recordings) -> Recordings:
         """The recordings as the network sees them; ``info`` says how many sequences nothing was left of."""
+        return self.cut(recordings)[0]
+
+    def cut(self, recordings: Recordings) -> tuple[Recordings, np.ndarray]:
+        """As ``apply``, and of each sequence that comes out the index of the recording it was cut from."""
         given = self.recipe.needed(recordings.channels)
         for what, names in (("lack", set(self.channels) - set(given)), ("have", set(given) - set(self.channels))):
             if names:
@@ -121,8 +125,9 @@ class FittedRecipe:
             stimuli = np.array([f"sequence-{i}" for i in range(len(recordings))])
         lost = len(recordings) - len(set(origin))
         info = recordings.info | {"recipe": self.recipe.domain, "lost_sequences": str(lost)}
-        return Recordings(sequences, recordings.subjects[origin], self.output_channels, self.recipe.rate,
+        seen = Recordings(sequences, recordings.subjects[origin], self.output_channels, self.recipe.rate,
                           None if stimuli is None else stimuli[origin], info)
+        return seen, np.array(origin)
 
     def to_dict(self) -> dict:
         """Domain, options and channels, ready for JSON; ``from_dict`` is the way back."""
