@@ -5,6 +5,7 @@ Tensors are in safetensors, so nothing is ever unpickled. What is wrong with a f
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from pathlib import Path
@@ -66,6 +67,13 @@ def write_tensors(path: Path, tensors: dict[str, np.ndarray], facts: dict | None
 
     arrays = {name: np.asarray(x, order="C") for name, x in tensors.items()}  # it writes memory as it lies
     write_whole(path, save(arrays, {"facts": json.dumps(facts or {})}))
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    """Named arrays, also of text, in a .npz file that numpy reads with ``allow_pickle=False``."""
+    content = io.BytesIO()
+    np.savez(content, allow_pickle=False, **arrays)
+    write_whole(path, content.getvalue())
 
 
 def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict]:

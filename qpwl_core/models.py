@@ -155,7 +155,7 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
 def _least_weights(config: Config, length: int) -> float:
     """A number of weights that the network of a Config has at least."""
     if METHODS[config.method].network == "jaeger":
-        return (512 * config.width) ** 2 + (length >> 9) * 512 * config.width * 256 * config.width
+        return (256 * config.width) ** 2 + (length >> 9) * 512 * config.width * 256 * config.width
     return config.filters**2 * config.kernel * (config.layers - 1) + config.filters + config.layers + (
         config.points if METHODS[config.method].aggregation == "quantile" else 0)
 

@@ -10,7 +10,8 @@ from conftest import ROOT
 
 import qpwl_core
 
-OPTIONAL = {"qpwl_core.metric_learning"}  # an extra: importing it means wanting the library it is for
+# importing these means wanting the library they are for
+OPTIONAL = {"qpwl_core.metric_learning", "qpwl_core.estimator"}
 MODULES = sorted(m.name for m in pkgutil.walk_packages(qpwl_core.__path__, "qpwl_core.") if "__main__" not in m.name)
 HEAVY = ("mne", "wfdb", "plotly", "streamlit", "matplotlib", "sklearn", "pooch", "joblib", "pytorch_metric_learning")
 

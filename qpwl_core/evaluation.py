@@ -1,0 +1,46 @@
+"""The paper's three scenarios on recordings of people that a model has never seen, as one summary."""
+
+from __future__ import annotations
+
+from qpwl_core import protocol
+from qpwl_core.models import Model
+from qpwl_core.recordings import Recordings
+
+
+def evaluate_model(model: Model, recordings: Recordings, seed: int = 0) -> tuple[dict, list[str]]:
+    """Verification, identification and imposters: the summary that ``evaluate --json`` writes, and notes to it.
+
+    Windows that the recipe cut from one recording (gait) are never compared with each other, unless people have one
+    recording each: then there would be nothing left, and a note says so.
+    """
+    embeddings = model.embed(recordings)
+    distances, subjects = model.distances(embeddings), embeddings.subjects
+    groups, cut = embeddings.sources, len(set(embeddings.sources.tolist())) < len(embeddings)
+    try:
+        verified = protocol.verification(distances, subjects, seed=seed, groups=groups)
+    except ValueError:
+        if not cut:
+            raise
+        groups = None
+        verified = protocol.verification(distances, subjects, seed=seed)
+    identified, imposters = (scenario(distances, subjects, seed=seed, groups=groups)
+                             for scenario in (protocol.identification, protocol.imposters))
+    left_out, subject_count = set(verified.attrs["left_out"]), int(verified["subjects"].iloc[0])
+    sequences = sum(name not in left_out for name in subjects.tolist())
+    notes = [f"{subject_count} subjects, {sequences} sequences, 5 of each subject observed, "
+             f"{verified['repeat'].nunique()} repeats (mean ± standard error)"]
+    if cut:
+        notes.append("windows cut from one recording are not compared with each other" if groups is not None else
+                     "windows cut from one recording are compared with each other: there is only one of most people, "
+                     "so this is easier than to know someone again on another day")
+    if verified.attrs["note"]:
+        notes.append(verified.attrs["note"])
+    summary = {
+        "subjects": subject_count, "sequences": sequences,
+        "verification": {str(row.n): {"auc": row.auc, "se": row.auc_se, "eer": row.eer}
+                         for row in protocol.summarise(verified).itertuples()},
+        "identification": [{"fraction": row.fraction, "accuracy": row.accuracy, "se": row.accuracy_se}
+                           for row in protocol.summarise(identified).itertuples()],
+        "imposters": [{"fraction": row.fraction, "auc": row.auc, "se": row.auc_se}
+                      for row in protocol.summarise(imposters).itertuples()]}
+    return summary, notes
