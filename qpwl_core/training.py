@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from qpwl_core import distributed
 from qpwl_core.config import Config
 from qpwl_core.files import FileError, read_json, read_tensors, remove_parts, write_json, write_tensors, write_whole
 from qpwl_core.models import Model, embedder_of, load_weights
@@ -27,6 +28,10 @@ from qpwl_core.sampling import PairSampler
 from qpwl_core.validation import validation_auc
 
 WARM_UP = 0.15      # fraction of the steps in which the learning rate rises
+
+
+class Diverged(ValueError):
+    """The network gave values that are not finite."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +59,20 @@ def device_of(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
-        device = torch.device(name)
+        device = distributed.own_device(torch.device(name))
         torch.empty(1, device=device)
         return device
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
         raise ValueError(f"device must be auto, cpu or one this machine has, not {name!r} ({reason})") from None
+
+
+def precision_of(device: torch.device) -> torch.dtype:
+    """What convolutions run in: bfloat16 on a CUDA card that has it, float32 elsewhere.
+
+    Weights, the quantile layer, distances and the loss are float32 everywhere.
+    """
+    return torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported(False) else torch.float32
 
 
 def learning_rate(step: int, config: Config) -> float:
@@ -98,9 +111,12 @@ class Run:
         self.validate = validate
         crop = round(config.crop * self.recipe.rate)
         self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed)
+        self.rows = distributed.own_rows(self.sampler.pairs)     # of a batch, that this process embeds
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)
         self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
+        distributed.share_batch_norms(self.embedder)
+        self.precision = precision_of(self.device)
         self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
         self.step, self.best_auc, self.worse, self.seconds = 0, None, 0, 0.0
         self.best: dict[str, torch.Tensor] = {}
@@ -122,10 +138,14 @@ class Run:
         self.embedder.train()
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(self.step, self.config)
-        anchors, positives = self.embedder(batch.x.to(self.device), batch.lengths.to(self.device)).chunk(2)
+        with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
+            filters, lengths = self.embedder.network(batch.x[self.rows].to(self.device), batch.lengths[self.rows])
+        own = self.embedder.aggregate(filters.float(), lengths)
+        anchors, positives = distributed.gather(own, self.rows, len(batch.x)).chunk(2)
         loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device))
         self.optimiser.zero_grad()
         (loss + self.config.penalty * self.embedder.penalty()).backward()
+        distributed.average_gradients(self.embedder)
         torch.nn.utils.clip_grad_norm_(self.embedder.parameters(), self.config.clip)
         self.optimiser.step()
         self.step += 1
@@ -136,9 +156,12 @@ class Run:
 
     def check(self) -> float:
         """Validation AUC of the present weights; the best ones are kept, and of equal ones the later."""
-        model = self.model()
-        embeddings = model.embed(self.validate)
-        auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
+        auc = 0.0
+        if distributed.rank() == 0:
+            model = self.model()
+            embeddings = model.embed(self.validate)
+            auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
+        auc, = distributed.from_first([auc], self.device)
         better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc
         self.worse = 0 if better else self.worse + 1
         if better or equal:
@@ -196,8 +219,14 @@ def train(config: Config, recordings: Recordings, out=None, resume: bool = False
 
     Yields a `Progress` a step; the last one carries the model with the best validation AUC. With ``out``, the run
     lives in that folder (config.json, metrics.jsonl, checkpoint.safetensors, and the model at the end); ``resume``
-    goes on with a run that lies there. Stop consuming, and training stops.
+    goes on with a run that lies there. Stop consuming, and training stops. Under torchrun, all processes train as one;
+    each yields the same records, and the first one alone writes.
     """
+    with distributed.meeting(device_of(config.device)):
+        yield from _train(config, recordings, out, resume)
+
+
+def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterator[Progress]:
     out = None if out is None else Path(out)
     checkpoint = None if out is None else out / "checkpoint.safetensors"
     if out is not None and not resume and (out / "config.json").exists():
@@ -206,10 +235,13 @@ def train(config: Config, recordings: Recordings, out=None, resume: bool = False
         raise FileError(f"{out} holds no run to resume")
     if resume:
         config = _resumed(config, out / "config.json")
-        remove_parts(out, "checkpoint.safetensors", "metrics.jsonl", "model.safetensors", "card.json")
+        if distributed.rank() == 0:
+            remove_parts(out, "checkpoint.safetensors", "metrics.jsonl", "model.safetensors", "card.json")
     run = Run(config, recordings)
     history: list[dict] = []
-    if out is not None and not resume:
+    distributed.wait_for_all()               # until all have looked at the folder
+    writes = out is not None and distributed.rank() == 0
+    if writes and not resume:
         write_json(out / "config.json", config.to_dict())
     if resume and checkpoint.exists():
         run.restore(checkpoint)
@@ -228,7 +260,7 @@ def train(config: Config, recordings: Recordings, out=None, resume: bool = False
         progress = Progress(run.step, config.iterations, loss, auc, run.best_auc, run.levels,
                             learning_rate(run.step - 1, config), (run.step - begun) * len(batch.x) / spent,
                             spent / (run.step - begun) * (config.iterations - run.step))
-        if out is not None:
+        if writes:
             history.append(progress.record())
             if checking:                     # the checkpoint last: a run killed in between has no gap in its curve
                 write_whole(out / "metrics.jsonl", "".join(json.dumps(r) + "\n" for r in history).encode())
@@ -238,10 +270,11 @@ def train(config: Config, recordings: Recordings, out=None, resume: bool = False
             break
     model = run.model(run.best)
     model.card["training"] = {"steps": run.step, "best_auc": run.best_auc, "seconds": round(run.seconds, 1),
-                              "device": str(run.device), "threads": torch.get_num_threads()}
+                              "device": str(run.device), "threads": torch.get_num_threads(),
+                              "processes": distributed.processes()}
     model.card["data"] = {**recordings.info, "subjects": len(np.unique(recordings.subjects)),
                           "sequences": len(recordings)}
-    if out is not None:
+    if writes:
         model.save(out)
     yield replace(progress, eta=0.0, model=model)
 
@@ -254,7 +287,7 @@ def _diverging(step: int):
     except RecordingsError:
         raise
     except ValueError as error:
-        raise ValueError(f"training diverged at step {step}, try a smaller learning rate: {error}") from None
+        raise Diverged(f"training diverged at step {step}, try a smaller learning rate: {error}") from None
 
 
 def _resumed(config: Config, path: Path) -> Config:
