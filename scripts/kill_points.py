@@ -1,8 +1,9 @@
 """Kill a training with ``kill -9`` at 200 random moments and compare what it ends with, bit for bit.
 
-A run is started with ``python -m qpwl_core train``, killed at a random moment after its first step, resumed, killed
-again, until it has survived its share of the kills; then it may end. Its weights and its last checkpoint must have the
-bits of a run that was never interrupted. Some kills are meant to hit the moment in which files are written.
+A run (``python -m qpwl_core train``) is killed at a random moment after its first write, resumed, killed again, until
+it has survived its share of the kills; then it may end. Its weights and its last checkpoint must have the bits of a run
+that was never interrupted. A quarter of the kills wait for a moment in which a file is half-written. Processes that are
+to be killed are forked from this one, which has imported PyTorch once; the two that end are started afresh.
 
     python scripts/kill_points.py [--kills 200] [--runs 5] [--seed 0]
 """
@@ -22,34 +23,40 @@ sys.path.insert(0, str(ROOT))
 # Methods with all there is to restore: learned levels, batch norm statistics, a softmax head.
 METHODS = ("qp-wl", "qp-cls", "jaeger-2019", "mp-npl", "pswe-npl")
 OPTIONS = ["--filters", "8", "--layers", "2", "--pairs", "8", "--validate-every", "5", "--threads", "1"]
-PARTS = ("checkpoint.safetensors", "metrics.jsonl", "config.json", "model.safetensors", "card.json")
 
 
 def command(data: Path, method: str, steps: int, out: Path, resume: bool) -> list[str]:
-    return [sys.executable, "-m", "qpwl_core", "train", "--data", str(data), "--domain", "eeg", "--method", method,
-            "--iterations", str(steps), *OPTIONS, "--out", str(out), *(["--resume"] if resume else [])]
+    return ["train", "--data", str(data), "--domain", "eeg", "--method", method, "--iterations", str(steps), *OPTIONS,
+            "--out", str(out), *(["--resume"] if resume else [])]
 
 
-def run(argv: list[str], deadline: float | None = None, folder: Path | None = None, writing: bool = False) -> bool:
-    """Run a training to its end, or kill it ``deadline`` seconds after it is up; True if it came to its end.
+def whole_run(arguments: list[str]) -> None:
+    """A training in a process of its own, to its end."""
+    subprocess.run([sys.executable, "-m", "qpwl_core", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
 
-    ``writing``: from then on wait until a file is half-written, and kill it there.
-    """
-    with subprocess.Popen(argv, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
-        if deadline is not None:
-            before = stamp(folder)
-            while process.poll() is None and stamp(folder) == before:    # until it writes: it is up
-                time.sleep(0.002)
-            try:
-                process.wait(deadline)
-            except subprocess.TimeoutExpired:
-                while writing and process.poll() is None and not half_written(folder):
-                    pass
-                process.send_signal(signal.SIGKILL)
-        errors = process.stderr.read()
-    if process.returncode not in (0, -signal.SIGKILL):
-        raise SystemExit(f"a training failed: {errors}")
-    return process.returncode == 0
+
+def killed_run(arguments: list[str], folder: Path, seconds: float, writing: bool) -> bool:
+    """Kill a training so many seconds after its first write, then and there or when it is ``writing``; True if so."""
+    from qpwl_core.__main__ import main as command_line
+
+    before = stamp(folder)
+    child = os.fork()
+    if not child:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        os._exit(command_line(arguments))
+    deadline, ended = None, 0
+    while not ended:
+        if deadline is None and stamp(folder) != before:
+            deadline = time.monotonic() + seconds
+        if deadline is not None and time.monotonic() >= deadline and (not writing or half_written(folder)):
+            os.kill(child, signal.SIGKILL)
+            _, status = os.waitpid(child, 0)
+            return os.WIFSIGNALED(status)
+        time.sleep(0 if writing else 0.001)
+        ended, status = os.waitpid(child, os.WNOHANG)
+    if status:
+        raise SystemExit("a training failed")
+    return False
 
 
 def stamp(folder: Path) -> list:
@@ -89,8 +96,13 @@ def main() -> None:
     options.add_argument("--runs", type=int, default=5)
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
+    import torch._dynamo  # noqa: F401  (what a training imports, so that a forked one starts at once)
+
+    import qpwl_core.training  # noqa: F401
+    from qpwl_core.kernels import kernels
     from qpwl_core.simulate import simulate_eeg
 
+    kernels()
     chance, started, killed, torn = random.Random(args.seed), time.monotonic(), 0, 0
     failed = False
     print(f"{'run':>3}  {'method':12}  {'steps':>5}  {'kills':>5}  {'no progress':>12}  {'half-written':>12}  end")
@@ -99,24 +111,22 @@ def main() -> None:
         for number in range(args.runs):
             method = METHODS[number % len(METHODS)]
             share = args.kills * (number + 1) // args.runs - args.kills * number // args.runs
-            steps = 50 * share                                           # long enough not to end before its kills
+            steps = 40 * share                                           # long enough not to end before its kills
             whole, parts = Path(folder) / f"whole-{number}", Path(folder) / f"parts-{number}"
             clock = time.monotonic()
-            run(command(data, method, steps, whole, False))
-            pace = (time.monotonic() - clock) / steps                    # seconds a step, start-up included
+            whole_run(command(data, method, steps, whole, False))
+            pace = (time.monotonic() - clock) / steps                    # seconds a step
             kills = half = idle = 0
             while kills < share:
                 before = reached(parts)
-                ended = run(command(data, method, steps, parts, (parts / "config.json").exists()),
-                            chance.uniform(0, 40 * pace), parts, chance.random() < 0.25)
-                if ended:
+                arguments = command(data, method, steps, parts, (parts / "config.json").exists())
+                if not killed_run(arguments, parts, chance.uniform(0, 40 * pace), chance.random() < 0.25):
                     break
                 kills += 1
                 half += half_written(parts)
                 idle += reached(parts) == before
                 print(f"\r{kills} kills, step {reached(parts)}/{steps}", end="", file=sys.stderr, flush=True)
-            if (parts / "config.json").exists():
-                run(command(data, method, steps, parts, True))
+            whole_run(command(data, method, steps, parts, (parts / "config.json").exists()))
             identical = same(whole, parts)
             failed |= not identical
             killed, torn = killed + kills, torn + half
