@@ -1,4 +1,4 @@
-// Pairwise W_p of quantile functions, its gradient, and the search for order statistics, in float32.
+// Pairwise W_p of quantile functions, its gradient, the search for order statistics, and PReLU, in float32.
 //
 // The formulas are those of closed_form.py, written for vectors: a "tile" is LANES references side by side, so that
 // one query's knot is compared with LANES references at once. Built on the user's machine by kernels.py, with no header
@@ -380,6 +380,39 @@ int64_t qpwl_order_statistics(const float* x, const int64_t* lengths, const int6
         }
     }
     return bad;
+}
+
+// x, out (B, K, T); slopes (K). One pass over memory, where PyTorch makes several.
+void qpwl_prelu(const float* x, const float* slopes, float* out, int64_t threads, int64_t B, int64_t K, int64_t T) {
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < B * K; row++) {
+        const float slope = slopes[row % K];
+        for (int64_t i = row * T; i < (row + 1) * T; i++) out[i] = x[i] > 0 ? x[i] : slope * x[i];
+    }
+}
+
+// Gradients of PReLU: by_x (B, K, T), and by_slope (B, K), a sum a row, so that threads do not change its order.
+void qpwl_prelu_backward(const float* x, const float* slopes, const float* outer, float* by_x, float* by_slope, int64_t threads,
+                         int64_t B, int64_t K, int64_t T) {
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t row = 0; row < B * K; row++) {
+        const float slope = slopes[row % K];
+        const float *from = x + row * T, *above = outer + row * T;
+        float* to = by_x + row * T;
+        F sums = F{};
+        int64_t i = 0;
+        for (; i + LANES <= T; i += LANES) {
+            const F v = load(from + i), g = load(above + i);
+            store(to + i, v > 0.0f ? g : slope * g);
+            sums += v > 0.0f ? F{} : v * g;
+        }
+        float sum = total(sums);
+        for (; i < T; i++) {
+            to[i] = from[i] > 0 ? above[i] : slope * above[i];
+            sum += from[i] > 0 ? 0 : from[i] * above[i];
+        }
+        by_slope[row] = sum;
+    }
 }
 
 }

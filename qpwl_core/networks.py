@@ -11,6 +11,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from .checks import check_float, check_lengths, check_whole
+from .kernels import call, kernels
 
 SLOPE = 0.25             # of a PReLU before training
 
@@ -84,10 +85,37 @@ class ConvStack(nn.Module):
 
 
 class FastPReLU(nn.PReLU):
-    """PReLU, one slope a filter; written as lerp(relu(x), x, slope), its gradients take half the time on a CPU."""
+    """PReLU, one slope a filter. (B, K, T) -> (B, K, T)
+
+    On a CPU, PyTorch's own takes half as long as a convolution, forward and back. Our kernel takes a tenth of that;
+    where there is none, lerp(relu(x), x, slope) takes half of it.
+    """
 
     def forward(self, x: Tensor) -> Tensor:
+        if x.device.type == "cpu" and x.dtype == torch.float32 and kernels() is not None:
+            return _PReLU.apply(x, self.weight)
         return torch.lerp(x.relu(), x, self.weight.to(x.dtype)[:, None])
+
+
+class _PReLU(torch.autograd.Function):
+    """PReLU by the compiled kernel. x (B, K, T), slopes (K,) -> (B, K, T)"""
+
+    @staticmethod
+    def forward(ctx, x: Tensor, slopes: Tensor) -> Tensor:
+        x, slopes = x.contiguous(), slopes.contiguous()
+        ctx.save_for_backward(x, slopes)
+        out = torch.empty_like(x)
+        call(kernels().qpwl_prelu, (x, slopes, out), torch.get_num_threads(), *x.shape)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, outer: Tensor):
+        x, slopes = ctx.saved_tensors
+        by_x, by_slope = torch.empty_like(x), x.new_empty(x.shape[:2])
+        call(kernels().qpwl_prelu_backward, (x, slopes, outer.contiguous(), by_x, by_slope), torch.get_num_threads(),
+             *x.shape)
+        return by_x, by_slope.sum(0)
 
 
 class MaskedBatchNorm(nn.BatchNorm1d):

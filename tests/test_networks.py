@@ -101,11 +101,15 @@ def test_slope_penalty_is_the_sum_of_squares():
     assert all(torch.equal(a.weight.grad, 2 * a.weight.data) for a in network.activations)
 
 
-def test_prelu_is_pytorchs():
+@pytest.mark.parametrize("dtype", [torch.double, torch.float])
+@pytest.mark.parametrize("frames", [1, 9, 16, 67])
+def test_prelu_is_pytorchs(dtype, frames):
     torch.manual_seed(0)
-    theirs, ours = nn.PReLU(4).double(), FastPReLU(4).double()
-    theirs.weight.data = ours.weight.data = torch.tensor([-0.3, 0.25, 0.8, 1.5], dtype=torch.double)
-    x = torch.randn(3, 4, 9, dtype=torch.double).index_fill_(2, torch.tensor([0]), 0).requires_grad_()
+    theirs, ours = nn.PReLU(4).to(dtype), FastPReLU(4).to(dtype)
+    theirs.weight.data = ours.weight.data = torch.tensor([-0.3, 0.25, 0.8, 1.5], dtype=dtype)
+    x = torch.randn(3, 4, frames, dtype=dtype).index_fill_(2, torch.tensor([0]), 0)
+    x = x.transpose(1, 2).contiguous().transpose(1, 2).requires_grad_()                # as it may lie in memory
+    torch.testing.assert_close(ours(x), theirs(x))
     for a, b in zip(torch.autograd.grad(ours(x).square().sum() + ours(x).sum(), [x, ours.weight]),
                     torch.autograd.grad(theirs(x).square().sum() + theirs(x).sum(), [x, theirs.weight]), strict=True):
         torch.testing.assert_close(a, b)
