@@ -138,8 +138,8 @@ def train(args):
             args.resume = False
         last = show_progress(training(config, recordings, out, args.resume))
     except KeyboardInterrupt:
-        again = "run the same command again" if not (out / "config.json").exists() else "add --resume to the command"
-        print(f"qpwl_core: stopped; what was reached is kept in {out}: to go on, {again}", file=sys.stderr)
+        again = "add --resume to the command" if (out / "config.json").exists() else "give the same command again"
+        say(f"qpwl_core: stopped; what was reached is kept in {out}: to go on, {again}", sys.stderr)
         raise
     record = last.model.card["training"]
     say(f"{out}: {config.method} after {last.step} steps, best validation AUC {last.best_auc:.4f}, "

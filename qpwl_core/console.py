@@ -7,10 +7,10 @@ import sys
 from qpwl_core.distributed import rank
 
 
-def say(text: str) -> None:
+def say(text: str, file=None) -> None:
     """Print, unless this is another than the first of the processes that torchrun started."""
     if rank() == 0:
-        print(text, flush=True)
+        print(text, file=file, flush=True)
 
 
 def show_progress(records):

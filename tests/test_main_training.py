@@ -13,7 +13,7 @@ from conftest import ROOT
 from tiny import tiny_recordings
 
 from qpwl_core import __main__ as cli
-from qpwl_core import console
+from qpwl_core import console, tuning
 from qpwl_core import training as loop
 from qpwl_core.config import Config, preset
 from qpwl_core.datasets import DATASETS, load_dataset
@@ -166,6 +166,21 @@ def test_tune_first(data, tmp_path, capsys, monkeypatch):
         (tmp_path / f"{name}.safetensors").unlink()
     assert cli.main([*argv, "--resume"]) == 0
     assert load_model(tmp_path).config == Config.from_dict(rows[1]["config"])
+
+
+def test_ctrl_c_in_a_search(data, tmp_path, capsys, monkeypatch):
+    argv = ["train", "--data", data, *SMALL, "--tune", "2", "--out", str(tmp_path)]
+
+    def stopped(config, recordings):
+        if config.pairs != 4:                                            # the first trial is the config as it is
+            raise KeyboardInterrupt
+        return loop.train(config, recordings)
+    monkeypatch.setattr(tuning, "train", stopped)
+    assert cli.main(argv) == 130
+    assert "to go on, give the same command again" in capsys.readouterr().err
+    monkeypatch.undo()
+    assert cli.main(argv) == 0
+    assert "trial 1/2" not in capsys.readouterr().out
 
 
 def test_only_the_first_of_many_processes_prints(capsys, monkeypatch):
