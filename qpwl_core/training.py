@@ -70,7 +70,9 @@ def device_of(name: str) -> torch.device:
 def precision_of(device: torch.device) -> torch.dtype:
     """What convolutions run in: bfloat16 on a CUDA card that has it, float32 elsewhere.
 
-    Weights, the quantile layer, distances and the loss are float32 everywhere.
+    Weights, the quantile layer, distances and the loss are float32 everywhere. Measured on a CPU without bfloat16
+    units, EEG, N = 32: a step takes 0.1 s in float32 and 1.7 s in bfloat16. `torch.compile` of the network has no place
+    in training: it costs 14 s, and after it a step takes the same 0.097 s, four fifths of which are convolutions.
     """
     return torch.bfloat16 if device.type == "cuda" and torch.cuda.is_bf16_supported(False) else torch.float32
 
