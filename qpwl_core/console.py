@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 
 from qpwl_core.distributed import rank
@@ -18,7 +19,9 @@ def show_progress(records):
     bar = None
     if rank() == 0 and sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
-        bar = tqdm(unit="step", dynamic_ncols=True, bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]")
+        size = shutil.get_terminal_size()        # tqdm hides the bar where a terminal does not know its size
+        bar = tqdm(unit="step", ncols=size.columns - 1, nrows=size.lines,
+                   bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]")
     auc = "–"
     try:
         for record in records:
