@@ -116,6 +116,8 @@ def people_of(name_or_path, part):
          argument("--kernel", type=int, help="samples that a convolution sees, odd"),
          argument("--dilation", type=int, help="of the convolutions"),
          argument("--stride", type=int, help="of the first convolution"),
+         argument("--batch-norm", action=argparse.BooleanOptionalAction, help="after each convolution"),
+         argument("--multi-class", action=argparse.BooleanOptionalAction, help="form of the Wasserstein loss"),
          argument("--learning-rate", type=float, help="the largest of the schedule"),
          argument("--penalty", type=float, help="weight of the regulariser on PReLU slopes"),
          argument("--crop", type=float, metavar="SECONDS", help="of a sequence that a batch sees; 0 is all"),

@@ -70,8 +70,9 @@ def test_every_option_reaches_the_config(data):
                "layers": 2, "kernel": 7, "dilation": 2, "stride": 3, "learning_rate": 0.5, "penalty": 0.25, "crop": 1.5,
                "validate_every": 4, "patience": 6, "validation": 0.5, "method": "qp-cls", "domain": "eeg"}
     flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
-    args = cli.parser().parse_args(["train", "--data", data, "--preset", "paper", *flags, "--out", "x"])
-    assert cli.config_of(args, tiny_recordings()) == preset("paper", **{"domain": "eeg"} | options)
+    args = cli.parser().parse_args(["train", "--data", data, "--preset", "paper", *flags, "--batch-norm",
+                                    "--no-multi-class", "--out", "x"])
+    assert cli.config_of(args, tiny_recordings()) == preset("paper", **options, batch_norm=True, multi_class=False)
 
 
 def test_the_domain_is_what_the_data_say(data, tmp_path):
