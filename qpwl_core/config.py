@@ -90,17 +90,18 @@ class Config:
         return cls(**stored)
 
 
-# What a domain needs, found on validation people in a first, short search: batch norm and many pairs for the two with
-# long sequences, a stride that shortens those early, windows and crops of a few seconds.
+# What a domain needs, from a first, short search (scripts/SEARCH.md): batch norm, many pairs where there are many
+# people, a stride that shortens long sequences early, windows and crops of a few seconds.
 QUICK = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "pairs": 24, "iterations": 600, "validate_every": 100},
     "gait": {"batch_norm": True, "stride": 2, "pairs": 48, "iterations": 300, "recipe": {"seconds": 5.0, "keep": 4}},
-    "eeg": {"iterations": 400, "pairs": 16},
+    "eeg": {"batch_norm": True, "layers": 5, "pairs": 16, "iterations": 400},
     "generic": {"iterations": 300, "pairs": 16},
 }
-# The paper's: 16 layers, Adam at 1e-4 for 50,000 steps. Kernel, filters and N are not public, so they are ours.
+# The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe
+# does where it is told nothing). Kernel, filters and N are not public, so they are ours.
 PAPER = {"layers": 16, "filters": 64, "learning_rate": 1e-4, "iterations": 50_000, "validate_every": 1000,
-         "multi_class": False, "patience": 10, "width": 1.0}
+         "multi_class": False, "patience": 10}
 
 
 def preset(name: str, domain: str, **changes) -> Config:
@@ -109,5 +110,5 @@ def preset(name: str, domain: str, **changes) -> Config:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {domain!r}")
     if name not in ("quick", "paper"):
         raise ValueError(f"preset must be quick or paper, not {name!r}")
-    settings = {"width": 0.25, **QUICK[domain], **(PAPER if name == "paper" else {}), "domain": domain}
-    return Config.from_dict({**settings, **changes})
+    settings = PAPER if name == "paper" else {"width": 0.25, **QUICK[domain]}
+    return Config.from_dict({**settings, "domain": domain, **changes})
