@@ -172,14 +172,19 @@ static inline Scale scale_of(const float* a, const float* b, int L) {
     return {1.0f / safe(top * 0x1p64f), top};
 }
 
-static inline F filter(const OrderOne&, const float* a, const float* b, const float* w, int L) {
+template <class Order>
+static inline F segments(const float* a, const float* b, const float* w, int L) {
     F before = a[0] - load(b), sum = F{};
     for (int j = 1; j < L; j++) {
         F d = a[j] - load(b + j * LANES);
-        sum += w[j - 1] * OrderOne::mean(before, d);
+        sum += w[j - 1] * Order::mean(before, d);
         before = d;
     }
     return sum;
+}
+
+static inline F filter(const OrderOne&, const float* a, const float* b, const float* w, int L) {
+    return segments<OrderOne>(a, b, w, L);
 }
 
 static F filter(const OrderAny& order, const float* a, const float* b, const float* w, int L) {
@@ -195,12 +200,7 @@ static F filter(const OrderAny& order, const float* a, const float* b, const flo
 
 template <class Order>
 static inline F filter(const Order&, const float* a, const float* b, const float* w, int L) {
-    F before = a[0] - load(b), sum = F{};
-    for (int j = 1; j < L; j++) {
-        F d = a[j] - load(b + j * LANES);
-        sum += w[j - 1] * Order::mean(before, d);
-        before = d;
-    }
+    const F sum = segments<Order>(a, b, w, L);
     if (any((sum < Order::least) | (sum > Order::most))) return filter(OrderAny(Order::order), a, b, w, L);
     return Order::root(sum);
 }

@@ -71,22 +71,23 @@ def _compiled_backward(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, p: f
     return by_a, by_b, by_width.sum(0)
 
 
-def _blocks(q: int, r: int, each: int, block: int):
-    """Slices of queries and references whose product of sizes, times ``each``, is about ``block``."""
-    rows = max(1, block // each)
-    columns = max(1, min(r, rows))
+def _blocks(a: Tensor, b: Tensor):
+    """Slices of queries and references whose differences are about as many as a block of this device holds."""
+    block = BLOCK if a.device.type == "cpu" else BLOCK_GPU
+    rows = max(1, block // a[0].numel()) if len(a) else 1
+    columns = max(1, min(len(b), rows))
     rows = max(1, rows // columns)
-    for i in range(0, q, rows):
-        for j in range(0, r, columns):
+    for i in range(0, len(a), rows):
+        for j in range(0, len(b), columns):
             yield slice(i, i + rows), slice(j, j + columns)
 
 
 def _blocked_forward(a: Tensor, b: Tensor, widths: Tensor, p: float, per_filter: bool) -> Tensor:
-    (q, k, l), r = a.shape, len(b)
+    q, k, r = len(a), a.shape[1], len(b)
     if p == 1 and not per_filter:
         return _blocked_order_one(a, b, widths)
     out = a.new_empty((q, r, k) if per_filter else (q, r))
-    for i, j in _blocks(q, r, k * l, BLOCK if a.device.type == "cpu" else BLOCK_GPU):
+    for i, j in _blocks(a, b):
         value = filter_distance(a[i, None] - b[None, j], widths, p)
         out[i, j] = value if per_filter else value.sum(-1)
     return out
@@ -107,7 +108,7 @@ def _blocked_order_one(a: Tensor, b: Tensor, widths: Tensor) -> Tensor:
     a, b = a.flatten(1), b.flatten(1)
     tiny = torch.finfo(a.dtype).tiny
     out = a.new_empty(q, r)
-    for i, j in _blocks(q, r, k * l, BLOCK if a.device.type == "cpu" else BLOCK_GPU):
+    for i, j in _blocks(a, b):
         left, right = a_left[i, None] - b_left[None, j], a_right[i, None] - b_right[None, j]
         between = (left - right).abs_().add_(tiny)
         # max(…, 0) of −d0·(d1/|d1−d0|): the quotient first, so that tiny differences do not underflow
@@ -117,9 +118,8 @@ def _blocked_order_one(a: Tensor, b: Tensor, widths: Tensor) -> Tensor:
 
 
 def _blocked_backward(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, p: float, per_filter: bool):
-    (q, k, l), r = a.shape, len(b)
     by_a, by_b, by_widths = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(widths)
-    for i, j in _blocks(q, r, k * l, BLOCK if a.device.type == "cpu" else BLOCK_GPU):
+    for i, j in _blocks(a, b):
         by_d, by_width = filter_distance_gradient(a[i, None] - b[None, j], widths, p)
         above = outer[i, j] if per_filter else outer[i, j, None]
         by_d = by_d * above[..., None]
