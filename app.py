@@ -31,13 +31,13 @@ with controls:
                   help="p = 1 weighs all differences alike; a larger p looks at the largest ones.")
 
 if one == other:
-    st.info("Choose two different people to compare.", icon=":material/group:")
+    picture.info("Choose two different people to compare.", icon=":material/group:")
     st.stop()
 
 names = [f"Person {one}, first walk", f"Person {one}, second walk", f"Person {other}"]
 own, foreign = walks.select(subjects=one).sequences, walks.select(subjects=other).sequences
 if len(own) < 2:
-    st.info(f"Person {one} has only one walk; choose another.", icon=":material/directions_walk:")
+    picture.info(f"Person {one} has only one walk; choose another.", icon=":material/directions_walk:")
     st.stop()
 column = walks.channels.index(channel)
 layer = QuantileLayer(points, learn_levels=False)
