@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from qpwl_core import protocol
+from qpwl_core.drawing import draw
 from qpwl_core.models import Model
 from qpwl_core.recordings import Recordings
 
 
 def evaluate_model(model: Model, recordings: Recordings, seed: int = 0) -> tuple[dict, list[str]]:
-    """Verification, identification and imposters: the summary that ``evaluate --json`` writes, and notes to it.
-
-    Windows that the recipe cut from one recording (gait) are never compared with each other, unless people have one
-    recording each: then there would be nothing left, and a note says so.
-    """
+    """Verification, identification and imposters: the summary that ``evaluate --json`` writes, and notes to it."""
     embeddings = model.embed(recordings)
-    distances, subjects = model.distances(embeddings), embeddings.subjects
-    groups, cut = embeddings.sources, len(set(embeddings.sources.tolist())) < len(embeddings)
+    return evaluate_distances(model.distances(embeddings), embeddings.subjects, embeddings.sources, seed)
+
+
+def fair_groups(subjects: np.ndarray, sources: np.ndarray | None) -> np.ndarray | None:
+    """What ``groups`` of the protocol should be: the recording that each window was cut from (gait), (n,).
+
+    Windows of one recording are never compared, unless people have one recording each: then there would be nothing
+    left. None where every sequence is a recording of its own, or where that is so.
+    """
+    if sources is None or len(np.unique(sources)) == len(sources):
+        return None
     try:
-        verified = protocol.verification(distances, subjects, seed=seed, groups=groups)
+        draw(subjects, groups=sources)
     except ValueError:
-        if not cut:
-            raise
-        groups = None
-        verified = protocol.verification(distances, subjects, seed=seed)
+        return None
+    return sources
+
+
+def evaluate_distances(distances, subjects, sources=None, seed: int = 0) -> tuple[dict, list[str]]:
+    """As ``evaluate_model``, from the distances (n, n) between all sequences, and the recording each was cut from."""
+    groups, cut = fair_groups(subjects, sources), sources is not None and len(np.unique(sources)) < len(sources)
+    verified = protocol.verification(distances, subjects, seed=seed, groups=groups)
     identified, imposters = (scenario(distances, subjects, seed=seed, groups=groups)
                              for scenario in (protocol.identification, protocol.imposters))
     left_out, subject_count = set(verified.attrs["left_out"]), int(verified["subjects"].iloc[0])

@@ -61,12 +61,17 @@ def read_json(path: Path):
         raise FileError(f"{path} is not JSON: it is truncated or was edited") from None
 
 
-def write_tensors(path: Path, tensors: dict[str, np.ndarray], facts: dict | None = None) -> None:
-    """Named arrays in a safetensors file, with ``facts`` (JSON) in its header."""
+def tensor_bytes(tensors: dict[str, np.ndarray], facts: dict | None = None) -> bytes:
+    """Named arrays as a safetensors file, with ``facts`` (JSON) in its header."""
     from safetensors.numpy import save
 
     arrays = {name: np.asarray(x, order="C") for name, x in tensors.items()}  # it writes memory as it lies
-    write_whole(path, save(arrays, {"facts": json.dumps(facts or {})}))
+    return save(arrays, {"facts": json.dumps(facts or {})})
+
+
+def write_tensors(path: Path, tensors: dict[str, np.ndarray], facts: dict | None = None) -> None:
+    """Write ``tensor_bytes``."""
+    write_whole(path, tensor_bytes(tensors, facts))
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:

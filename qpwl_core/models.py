@@ -18,7 +18,7 @@ from torch import Tensor
 from qpwl_core import __version__
 from qpwl_core.checks import check_whole
 from qpwl_core.config import Config
-from qpwl_core.files import FileError, read_json, read_tensors, write_json, write_tensors
+from qpwl_core.files import FileError, read_json, read_tensors, tensor_bytes, write_json, write_whole
 from qpwl_core.methods import METHODS, Embedder, build_embedder
 from qpwl_core.networks import velocity_channels
 from qpwl_core.preprocessing import FittedRecipe, fitted_from_dict
@@ -65,7 +65,16 @@ class Model:
 
         The recipe may cut one recording into several sequences (gait), so there may be more embeddings than recordings.
         """
-        seen, sources = self.recipe.cut(recordings)
+        return self.embed_cut(*self.recipe.cut(recordings), progress)
+
+    def embed_cut(self, seen: Recordings, sources: np.ndarray, progress=None) -> Embeddings:
+        """The second half of ``embed``, of what the recipe's ``cut`` gave."""
+        levels = self.embedder.levels
+        return Embeddings(self.each(seen, self.embedder, progress), None if levels is None else
+                          levels.detach().cpu().clone(), seen.subjects, seen.stimuli, sources)
+
+    def each(self, seen: Recordings, function, progress=None) -> Tensor:
+        """``function(x (B, D, T), lengths (B,)) -> (B, …)`` of all sequences, in batches of like length, (n, …)."""
         device = next(self.embedder.parameters()).device
         values: list[Tensor | None] = [None] * len(seen)
         done = 0
@@ -73,15 +82,13 @@ class Model:
         with torch.inference_mode():
             for group in by_length(seen.lengths, BUDGET):
                 batch = collate([seen.sequences[i] for i in group])
-                embedded = self.embedder(batch.x.to(device), batch.lengths.to(device)).cpu()
-                for i, value in zip(group, embedded, strict=True):
+                computed = function(batch.x.to(device), batch.lengths.to(device)).cpu()
+                for i, value in zip(group, computed, strict=True):
                     values[i] = value
                 done += len(group)
                 if progress:
                     progress(done, len(seen))
-        levels = self.embedder.levels
-        return Embeddings(torch.stack(values).clone(), None if levels is None else levels.detach().cpu().clone(),
-                          seen.subjects, seen.stimuli, sources)
+        return torch.stack(values).clone()
 
     def distances(self, a: Embeddings, b: Embeddings | None = None) -> np.ndarray:
         """The method's own distance of every a to every b (to itself where b is None), (Q, R); smaller is closer."""
@@ -90,16 +97,28 @@ class Model:
             first = a.values.to(device)
             return self.embedder.pairwise(first, first if b is None else b.values.to(device)).cpu().numpy()
 
-    def save(self, folder) -> Path:
-        """Write the model into a folder; each file is replaced at once, the card last."""
-        folder = Path(folder)
+    @property
+    def described(self) -> dict:
+        """What card and weights both say, so that one cannot be mistaken for another's."""
+        return {"config": self.config.to_dict(), "recipe": self.recipe.to_dict(), "length": self.length}
+
+    @property
+    def checksum(self) -> str:
+        """Of the weights and all else that embeddings depend on: sha256 of the file that ``save`` writes."""
+        return hashlib.sha256(self._content()).hexdigest()
+
+    def _content(self) -> bytes:
         weights = {f"network.{name}": x.detach().cpu().numpy() for name, x in self.embedder.state_dict().items()}
         statistics = {f"recipe.{name}": x for name, x in self.recipe.arrays.items()}
-        described = {"config": self.config.to_dict(), "recipe": self.recipe.to_dict(), "length": self.length}
-        write_tensors(folder / "model.safetensors", weights | statistics, described)
-        checksum = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+        return tensor_bytes(weights | statistics, self.described)
+
+    def save(self, folder) -> Path:
+        """Write the model into a folder; each file is replaced at once, the card last."""
+        folder, content = Path(folder), self._content()
+        write_whole(folder / "model.safetensors", content)
         write_json(folder / "card.json", {
-            "format": FORMAT, "version": VERSION, **self.card, **described, "sha256": checksum,
+            "format": FORMAT, "version": VERSION, **self.card, **self.described,
+            "sha256": hashlib.sha256(content).hexdigest(),
             "versions": {"qpwl_core": __version__, "torch": str(torch.__version__), "numpy": np.__version__,
                          "python": sys.version.split()[0]}})
         return folder

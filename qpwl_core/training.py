@@ -110,7 +110,7 @@ class Run:
         learn, validate = people_apart(recordings, config.validation, config.seed)
         self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
         learn, sources = self.recipe.cut(learn)
-        self.validate = validate
+        self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
         self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed)
         self.rows = distributed.own_rows(self.sampler.pairs)     # of a batch, that this process embeds
@@ -161,7 +161,7 @@ class Run:
         auc = 0.0
         if distributed.rank() == 0:
             model = self.model()
-            embeddings = model.embed(self.validate)
+            embeddings = model.embed_cut(*self.validate)
             auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
         auc, = distributed.from_first([auc], self.device)
         better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc

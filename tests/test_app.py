@@ -1,11 +1,6 @@
 """The front door, driven without a browser and in a real one."""
 
 import re
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 
 import pytest
 import torch
@@ -57,42 +52,13 @@ def test_the_same_person_twice_is_asked_about():
     assert "two different people" in page.info[0].value
 
 
-@pytest.fixture(scope="module")
-def server():
-    """The app as a person starts it, on a free port."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        for _ in range(240):
-            try:
-                urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.25)
-        yield f"http://localhost:{port}"
-        process.terminate()
-        process.communicate(timeout=20)
-
-
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_in_a_browser(server, browser, scheme, tmp_path):
-    page = browser.new_page(viewport={"width": 1400, "height": 1000}, color_scheme=scheme)
-    problems = []
-    page.on("console", lambda message: problems.append(message.text) if message.type == "error" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    ours = (server, "data:", "blob:")  # nothing is fetched from elsewhere
-    page.on("request", lambda request: None if request.url.startswith(ours) else problems.append(request.url))
-    page.goto(f"{server}/?p=2.0")
+def test_in_a_browser(visit, scheme):
+    page = visit("/?p=2.0", scheme)
     page.locator(".js-plotly-plot .scatterlayer .trace").nth(2).wait_for(timeout=60_000)
     assert page.get_by_role("heading", name="QP-WL Lab").is_visible()
     assert "W_{2}" in page.locator("annotation").first.text_content(), "the link carries p"
     page.get_by_role("slider").first.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("M=17"), timeout=20_000)
-    page.screenshot(path=str(tmp_path / f"home-{scheme}.png"), full_page=True)
-    page.close()
-    assert not problems

@@ -1,4 +1,6 @@
-"""The frame of every page: title, the question it answers, and what all pages load once."""
+"""The frame of every page: title, the question it answers, charts with their export, and what all pages load once."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -18,6 +20,26 @@ def setup_page(title: str, question: str) -> None:
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
     st.title(title)
     st.markdown(f"##### {question}")
+
+
+def colours_of(people: list[str]) -> dict[str, str]:
+    """A colour for each person, the same on all pages: by their place among all people of the model or data set."""
+    return {person: COLOURS[i % len(COLOURS)] for i, person in enumerate(sorted(people))}
+
+
+def chart(figure, key: str, alt: str, data=None, **options):
+    """Show a figure, with its data (a DataFrame) as CSV and itself as a web page to take away; returns the selection.
+
+    ``options`` go to ``st.plotly_chart``, such as ``on_select="rerun"``. Files are made when they are asked for.
+    """
+    chosen = st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False}, **options)
+    with st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export"):
+        if data is not None:
+            st.download_button("Data (CSV)", lambda: data.to_csv(index=False), f"{key}.csv", "text/csv",
+                               on_click="ignore", key=f"{key}-csv")
+        st.download_button("Figure (HTML)", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html",
+                           on_click="ignore", key=f"{key}-html")
+    return chosen
 
 
 @st.cache_resource(max_entries=8, show_spinner="Reading the recordings …")

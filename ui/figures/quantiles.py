@@ -1,4 +1,4 @@
-"""Figures: pure functions from data to a plotly figure. Colours are given, text is plain, nothing reads state."""
+"""Quantile functions as pictures."""
 
 import numpy as np
 import plotly.graph_objects as go

@@ -1,0 +1,3 @@
+from ui.page import setup_page
+
+setup_page("Verification", "")

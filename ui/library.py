@@ -1,0 +1,109 @@
+"""The models at hand: those that ship, those trained here and those uploaded, and the sidebar that chooses one."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from qpwl_core.files import FileError, read_json
+from qpwl_core.gallery import Gallery, load_gallery
+from qpwl_core.methods import METHODS
+from qpwl_core.models import Model, load_model
+
+ROOT = Path(__file__).resolve().parent.parent
+SHIPPED = ROOT / "models"
+
+
+def runs_folder() -> Path:
+    """Where runs and uploaded models live: ``runs/`` of the project, or what QPWL_RUNS says."""
+    return Path(os.environ.get("QPWL_RUNS") or ROOT / "runs")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model at hand, known by its card; the weights are loaded when they are needed."""
+
+    id: str                 # the name of its folder: unique, safe in a link
+    kind: str               # "ships", "trained" or "uploaded"
+    folder: Path
+    card: dict
+
+    @property
+    def title(self) -> str:
+        return self.card.get("title") or f"{self.card['config']['domain']} · {self.method_title} · {self.id}"
+
+    @property
+    def method(self) -> str:
+        return self.card["config"]["method"]
+
+    @property
+    def method_title(self) -> str:
+        return METHODS[self.method].title
+
+    @property
+    def has_gallery(self) -> bool:
+        return (self.folder / "gallery.safetensors").exists()
+
+
+def entries() -> list[Entry]:
+    """All models at hand, those that ship first. A folder whose card cannot be read is no model."""
+    found = []
+    for home, kind in ((SHIPPED, "ships"), (runs_folder(), "trained")):
+        for folder in sorted(home.iterdir()) if home.is_dir() else []:
+            try:
+                card = read_json(folder / "card.json")
+                if card["format"] == "qpwl-model" and card["config"]["method"] in METHODS:
+                    found.append(Entry(folder.name, card.get("kind", kind), folder, card))
+            except (FileError, KeyError, TypeError, NotADirectoryError):
+                continue
+    return found
+
+
+def choose_model(gallery: bool = True) -> Entry | None:
+    """The model chosen in the sidebar, kept across pages and in the link; with none at hand, say what to do next.
+
+    ``gallery``: only models with held-out people beside them.
+    """
+    at_hand = {entry.id: entry for entry in entries() if entry.has_gallery or not gallery}
+    if not at_hand:
+        st.info("No model is at hand. Train one, it takes a minute.", icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
+        return None
+    wanted = st.session_state.get("model")
+    if wanted is not None and wanted not in at_hand:
+        del st.session_state["model"]
+    chosen = st.sidebar.selectbox("Model", list(at_hand), format_func=lambda i: at_hand[i].title, key="model",
+                                  bind="query-params", persist_state="session")
+    return at_hand[chosen]
+
+
+def model_of(entry: Entry) -> Model:
+    """The model itself, loaded once for all sessions; nobody changes it."""
+    return _model(str(entry.folder), entry.card["sha256"])
+
+
+def gallery_of(entry: Entry) -> Gallery:
+    """Its gallery, loaded once for all sessions; nobody changes it."""
+    return _gallery(str(entry.folder), entry.card["sha256"])
+
+
+@st.cache_resource(max_entries=8, show_spinner="Loading the model …")
+def _model(folder: str, checksum: str) -> Model:
+    return load_model(folder)
+
+
+@st.cache_resource(max_entries=24, show_spinner="Loading the gallery …")
+def _gallery(folder: str, checksum: str) -> Gallery:
+    gallery = load_gallery(folder)
+    if gallery.model != checksum:
+        raise FileError(f"{folder}/gallery.safetensors belongs to other weights than those beside it")
+    return gallery
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
+    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next."""
+    return _gallery(folder, checksum).part(part).distances(measure, points, p)
