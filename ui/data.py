@@ -86,7 +86,8 @@ def take_upload(file, filename: str, rate: float | None = None, domain: str | No
     found = load_recordings(file, name=filename, rate=rate, max_bytes=MAX_BYTES)
     if domain is None:
         says = found.info.get("domain", "")
-        domain = says if says in DOMAINS else "eeg" if filename.lower().endswith((".edf", ".bdf", ".fif")) else "generic"
+        of_file = "eeg" if filename.lower().endswith((".edf", ".bdf", ".fif")) else "generic"
+        domain = says if says in DOMAINS else of_file
     kept[name] = Own(name, found, domain)
     return OWN + name
 
