@@ -13,8 +13,9 @@ from conftest import ROOT
 from tiny import tiny_recordings
 
 from qpwl_core import __main__ as cli
-from qpwl_core import console, tuning
+from qpwl_core import commands, console, tuning
 from qpwl_core import training as loop
+from qpwl_core.commands.models import config_of
 from qpwl_core.config import Config, preset
 from qpwl_core.datasets import DATASETS, load_dataset
 from qpwl_core.files import read_tensors
@@ -72,21 +73,21 @@ def test_every_option_reaches_the_config(data):
     flags = [text for name, value in options.items() for text in (f"--{name.replace('_', '-')}", str(value))]
     args = cli.parser().parse_args(["train", "--data", data, "--preset", "paper", *flags, "--batch-norm",
                                     "--no-multi-class", "--out", "x"])
-    assert cli.config_of(args, tiny_recordings()) == preset("paper", **options, batch_norm=True, multi_class=False)
+    assert config_of(args, tiny_recordings()) == preset("paper", **options, batch_norm=True, multi_class=False)
 
 
 def test_the_domain_is_what_the_data_say(data, tmp_path):
     args = cli.parser().parse_args(["train", "--data", "eeg-simulated", "--out", str(tmp_path)])
-    assert cli.config_of(args, load_dataset("eeg-simulated")) == preset("quick", "eeg")
+    assert config_of(args, load_dataset("eeg-simulated")) == preset("quick", "eeg")
     args = cli.parser().parse_args(["train", "--data", "ipol-gait", "--out", str(tmp_path)])
     wanted = preset("quick", "gait").recipe | dict(DATASETS["ipol-gait"].recipe_options)
-    assert cli.config_of(args, tiny_recordings(domain="gait")).recipe == wanted
+    assert config_of(args, tiny_recordings(domain="gait")).recipe == wanted
 
 
 def test_a_registered_data_set_gives_training_people_to_train_and_test_people_to_evaluate():
     recordings = load_dataset("gait-hapt-30")
     parts = split_dataset(DATASETS["gait-hapt-30"], recordings)
-    learn, test = cli.people_of("gait-hapt-30", "train"), cli.people_of("gait-hapt-30", "test")
+    learn, test = commands.people_of("gait-hapt-30", "train"), commands.people_of("gait-hapt-30", "test")
     assert set(learn.subjects) == set(parts.train.subjects) | set(parts.validation.subjects)
     assert set(test.subjects) == set(parts.test.subjects)
     assert not set(learn.subjects) & set(test.subjects)
