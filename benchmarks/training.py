@@ -13,7 +13,7 @@ from torch.nn import functional as F
 from qpwl_core.config import Config
 from qpwl_core.models import Model
 from qpwl_core.recordings import Recordings
-from qpwl_core.training import Run
+from qpwl_core.run import Run
 
 from ._timing import race, row
 

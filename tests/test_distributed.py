@@ -21,7 +21,8 @@ from tiny import tiny_config, tiny_recordings  # noqa: E402
 from qpwl_core import distributed  # noqa: E402
 from qpwl_core.files import read_tensors  # noqa: E402
 from qpwl_core.methods import METHODS  # noqa: E402
-from qpwl_core.training import Run, precision_of, train  # noqa: E402
+from qpwl_core.run import Run, precision_of  # noqa: E402
+from qpwl_core.training import train  # noqa: E402
 
 # One validation at the end, so that the model is the one after the last step.
 CASES = {name: {"method": name, "validate_every": 12} for name in METHODS}

@@ -15,7 +15,7 @@ from qpwl_core.files import FileError
 from qpwl_core.methods import METHODS
 from qpwl_core.models import Embeddings, load_model
 from qpwl_core.recordings import Recordings, RecordingsError
-from qpwl_core.training import Run
+from qpwl_core.run import Run
 
 
 def model_of(recordings=None, **options):

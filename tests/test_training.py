@@ -17,12 +17,13 @@ import torch
 from conftest import ROOT
 from tiny import tiny_config, tiny_recordings
 
-from qpwl_core import training
+from qpwl_core import run
 from qpwl_core.files import FileError, read_tensors
 from qpwl_core.methods import METHODS, Embedder
 from qpwl_core.models import load_model
 from qpwl_core.recordings import Recordings, RecordingsError
-from qpwl_core.training import Run, device_of, learning_rate, people_apart, train
+from qpwl_core.run import Run, device_of, learning_rate, people_apart
+from qpwl_core.training import train
 
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -217,7 +218,7 @@ def scripted(monkeypatch):
     """Validation AUCs as a test wants them."""
     def script(*aucs):
         remaining = iter(aucs)
-        monkeypatch.setattr(training, "validation_auc", lambda *_: next(remaining))
+        monkeypatch.setattr(run, "validation_auc", lambda *_: next(remaining))
     return script
 
 

@@ -26,6 +26,7 @@ class EegRecipe(Recipe):
     clip: float = 8.0
 
     domain: ClassVar[str] = "eeg"
+    picks: ClassVar[bool] = True       # electrodes have names that mean the same in every cap
 
     def __post_init__(self):
         super().__post_init__()

@@ -29,6 +29,7 @@ class Recipe:
     rate: float | None = None
 
     domain: ClassVar[str] = "generic"
+    picks: ClassVar[bool] = False      # whether recordings may have more channels than it was fitted on
 
     def __post_init__(self):
         if self.rate is not None:
@@ -109,7 +110,7 @@ class FittedRecipe:
         """As ``apply``, and of each sequence that comes out the index of the recording it was cut from."""
         given = self.recipe.needed(recordings.channels)
         for what, names in (("lack", set(self.channels) - set(given)), ("have", set(given) - set(self.channels))):
-            if names:
+            if names and not (what == "have" and self.recipe.picks):
                 raise RecordingsError(f"the recordings {what} the channel {shown(min(names))}, and this "
                                       f"{self.recipe.domain} recipe was fitted on {_listed(self.channels)}")
         sequences, origin = [], []
