@@ -38,7 +38,7 @@ class Dataset:
     pattern: str = ""                 # of a file's name, with named groups such as subject and stimulus
     exclude: str = ""                 # of a file's path: what is not wanted
     downloads: tuple[str, ...] = ()   # direct addresses; none where the source wants a person to click
-    fetcher: Callable[[Dataset, Path, bool], None] = download_files
+    fetcher: Callable[[Dataset, Path, bool | Callable], None] = download_files
     recipe_options: tuple[tuple[str, object], ...] = ()   # of the domain's preprocessing recipe
     train_subjects: int = 0           # of the paper; 0 and 0: one half and one half
     test_subjects: int = 0
@@ -85,7 +85,11 @@ class Dataset:
                                "where it is")
 
     def fetch(self, progress=True) -> Path:
-        """Download the official files into the cache folder, going on where an earlier download stopped."""
+        """Download the official files into the cache folder, going on where an earlier download stopped.
+
+        ``progress``: a bar (True), none (False), or a function called with the bytes that arrived, block by block; what
+        it raises ends the download.
+        """
         if self.shipped:
             return SAMPLE_DATA
         if self.state == "downloaded":

@@ -26,6 +26,7 @@ def download_files(dataset, folder: Path, progress: bool) -> None:
 def download(url: str, folder: Path, name: str = "", sha256: str | None = None, progress: bool = True) -> Path:
     """Fetch one file into ``folder``; one that is there, and right, is not fetched again.
 
+    ``progress``: a bar (True), none (False), or a function that is called with the bytes of each block that arrives.
     What has arrived of an unfinished file stays in ``<name>.part`` and is continued with an HTTP Range request, at once
     while bytes keep coming (and once more), else at the next call.
     """
@@ -86,8 +87,10 @@ def _continue(url, part, progress):
         left = answer.headers.get("Content-Length")
         with (part.open("r+b" if have else "wb") as file,
               tqdm(total=have + int(left) if left else None, initial=have, unit="B", unit_scale=True,
-                   desc=part.stem, disable=not progress) as bar):
+                   desc=part.stem, disable=progress is not True) as bar):
             file.seek(have)
             for block in answer.iter_content(2**18):
                 file.write(block)
                 bar.update(len(block))
+                if callable(progress):
+                    progress(len(block))

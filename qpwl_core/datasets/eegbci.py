@@ -54,7 +54,9 @@ def fetch(dataset, folder, progress):
 
     pooch.get_logger().setLevel("WARNING")  # else it prints a line a file
     base = dataset.downloads[0]
-    for subject in tqdm(range(1, dataset.subjects + 1), desc="EEGBCI, people", disable=not progress):
+    for subject in tqdm(range(1, dataset.subjects + 1), desc="EEGBCI, people", disable=progress is not True):
+        if callable(progress):
+            progress(0)  # mne does not say how many bytes it fetched
         try:
             mne.datasets.eegbci.load_data(subject, RUNS, path=folder, update_path=False, base_url=base, verbose="ERROR")
         except Exception as error:  # requests' and pooch's errors alike
