@@ -5,6 +5,8 @@ The contributions add up to the distance, whichever the model uses, so a bar is 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 
@@ -54,7 +56,7 @@ def nearest_sequences(trials: Trials, n: int, repeat: int) -> tuple[np.ndarray, 
         between = np.where(same, np.inf, between)
     edges = np.searchsorted(drawn.owner[columns], np.arange(len(drawn.people) + 1))
     nearest = np.stack([columns[start + between[:, start:end].argmin(1)]
-                        for start, end in zip(edges[:-1], edges[1:], strict=True)], axis=1)  # (S·n, S)
+                        for start, end in pairwise(edges)], axis=1)                          # (S·n, S)
     return observed, nearest.reshape(*observed.shape, len(drawn.people))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import streamlit as st
@@ -20,6 +21,11 @@ def setup_page(title: str, question: str) -> None:
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
     st.title(title)
     st.markdown(f"##### {question}")
+
+
+def plain(text: str) -> str:
+    """A name as it is, wherever Markdown would read it otherwise."""
+    return re.sub(r"([!-/:-@\[-`{-~])", r"\\\1", " ".join(str(text).split()))
 
 
 def colours_of(people: list[str]) -> dict[str, str]:
