@@ -1,116 +1,71 @@
-"""Why sequences are near or far: pairs to compare, filters that tell people apart, filters that decide a pair, a map.
+"""Why two sequences are alike: what each filter contributes to their distance, and which sequences met.
 
-Distances are between quantile functions, an array ``values`` (n, K, L) at ``levels`` (L,), as `Gallery.embeddings` has
-them. Windows cut from one recording are no fair match, so pairs of them count neither as genuine nor as imposter.
+The contributions add up to the distance, whichever the model uses, so a bar is a share of the decision.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-from torch import Tensor
-from torch.nn import functional as F
+import torch
 
-from qpwl_core.distances import pairwise_wasserstein, wasserstein
-from qpwl_core.metrics import auc
+from qpwl_core.distances import wasserstein
+from qpwl_core.gallery import Gallery
+from qpwl_core.methods import METHODS
+from qpwl_core.trials import Trials
 
 
-def some_of_each(subjects, sources, each: int) -> np.ndarray:
-    """Indices of at most ``each`` sequences a person, person by person, spread over that person's recordings.
+def filter_parts(gallery: Gallery, rows, columns, points: int | None = None, p: float | None = None) -> np.ndarray:
+    """What each filter adds to the distance of sequence rows[i] to columns[i]. (m,), (m,) -> (m, K), summing to it
 
-    >>> some_of_each(["b", "a", "a", "a"], [0, 1, 1, 2], each=2).tolist()
-    [1, 3, 0]
+    Wasserstein: W_p of the filter. Cosine: its part of the negative scalar product of the two unit vectors.
+    Euclidean: its squared difference over the distance. Options as in `Gallery.distances`.
     """
-    subjects, sources = np.asarray(subjects), np.asarray(sources)
-    chosen = []
-    for person in sorted(set(subjects.tolist())):
-        index = np.flatnonzero(subjects == person)
-        turn = [np.sum(sources[index[:i]] == sources[index[i]]) for i in range(len(index))]  # 0: first of its recording
-        chosen += sorted(index[np.argsort(turn, kind="stable")[:each]])
-    return np.array(chosen, dtype=int)
+    measure, filters = METHODS[gallery.method].distance, gallery.values.shape[1]
+    rows, columns = np.atleast_1d(rows), np.atleast_1d(columns)
+    if gallery.own is None and points is None:          # vectors: whole blocks of K, such as means and then deviations
+        a, b = (torch.from_numpy(gallery.vectors[index]) for index in (rows, columns))
+        blocks = METHODS[gallery.method].aggregation != "sliced-wasserstein"        # whose slices mix the filters
+        a, b = (x.unflatten(1, (-1, filters)).transpose(1, 2) if blocks else x[:, :, None] for x in (a, b))
+    else:
+        whole = gallery.embeddings(points)
+        a, b = whole.values[rows], whole.values[columns]
+        if measure == "wasserstein":
+            return wasserstein(a, b, whole.levels, gallery.p if p is None else p, per_filter=True).numpy()
+        if measure == "cosine":
+            a, b = a[..., 1:-1], b[..., 1:-1]           # (m, K, M)
+    if measure == "cosine":
+        norms = a.flatten(1).norm(dim=1) * b.flatten(1).norm(dim=1)
+        return (-(a * b).sum(-1) / torch.where(norms > 0, norms, 1.0)[:, None]).numpy()
+    squares = ((a - b) ** 2).sum(-1)                    # (m, K)
+    distance = squares.sum(1, keepdim=True).sqrt()
+    return (squares / torch.where(distance > 0, distance, 1.0)).numpy()
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
-    """Pairs of different sequences, each once: where they stand in a distance matrix, and which are of one person."""
+def nearest_sequences(trials: Trials, n: int, repeat: int) -> tuple[np.ndarray, np.ndarray]:
+    """Which sequences decide d_j(n): the n observed ones of each person, and the nearest enrolled one of each person j.
 
-    first: np.ndarray                 # (P,)
-    second: np.ndarray                # (P,) always after the first
-    genuine: np.ndarray               # (P,) bool
-
-    def __len__(self):
-        return len(self.first)
-
-    def of(self, distances: np.ndarray) -> np.ndarray:
-        """The distances of the pairs. (n, n, ...) -> (P, ...)"""
-        return distances[self.first, self.second]
-
-    def auc(self, distances: np.ndarray) -> float:
-        """The chance that a genuine pair is nearer than an imposter pair. (n, n) -> one number"""
-        found = self.of(distances)
-        return auc(found[self.genuine], found[~self.genuine])
-
-
-def pairs_of(subjects, sources) -> Pairs:
-    """All pairs of different sequences but those of one person cut from one recording."""
-    subjects, sources = np.asarray(subjects), np.asarray(sources)
-    first, second = np.triu_indices(len(subjects), 1)
-    genuine = subjects[first] == subjects[second]
-    keep = ~(genuine & (sources[first] == sources[second]))
-    found = Pairs(first[keep], second[keep], genuine[keep])
-    if not found.genuine.any() or found.genuine.all():
-        raise ValueError("there must be two people or more, and one with two recordings: nothing to compare otherwise")
-    return found
-
-
-def filter_aucs(values: Tensor, levels: Tensor, pairs: Pairs, p: float = 1.0) -> np.ndarray:
-    """How well each filter alone tells people apart: the AUC of its own W_p over the pairs. (n, K, L) -> (K,)"""
-    distances = pairs.of(pairwise_wasserstein(values, values, levels, p, per_filter=True).numpy())   # (P, K)
-    return np.array([auc(column[pairs.genuine], column[~pairs.genuine]) for column in distances.T])
-
-
-def contributions(a: Tensor, b: Tensor, levels: Tensor, p: float = 1.0) -> dict[str, np.ndarray]:
-    """What each filter adds to the distance of a pair, for three measures. (K, L), (K, L) -> {measure: (K,)}
-
-    The parts sum to d_p, to 1 − cos (it is ½ |â − b̂|² of the unit vectors, a sum over filters; inner levels only, as in
-    QP-NPL), and to the square of the Euclidean distance.
+    -> (S, n) and (S, n, S), indices of sequences
     """
-    k = len(a)
-    unit_a, unit_b = (F.normalize(x[:, 1:-1].reshape(-1), dim=0).view(k, -1) for x in (a, b))
-    return {"wasserstein": wasserstein(a, b, levels, p, per_filter=True).numpy(),
-            "cosine": (unit_a - unit_b).square().sum(1).numpy() / 2,
-            "euclidean": (a - b).square().sum(1).numpy()}
+    drawn = trials.drawn
+    observed, columns = drawn.observed[repeat][:, :n], drawn.enrolled(repeat)
+    between = trials.distances[np.ix_(observed.ravel(), columns)]                            # (S·n, enrolled)
+    if drawn.groups is not None:
+        same = drawn.groups[observed.ravel()][:, None] == drawn.groups[columns]
+        between = np.where(same, np.inf, between)
+    edges = np.searchsorted(drawn.owner[columns], np.arange(len(drawn.people) + 1))
+    nearest = np.stack([columns[start + between[:, start:end].argmin(1)]
+                        for start, end in zip(edges[:-1], edges[1:], strict=True)], axis=1)  # (S·n, S)
+    return observed, nearest.reshape(*observed.shape, len(drawn.people))
 
 
-def ranks(distances: np.ndarray) -> np.ndarray:
-    """The share of pairs that are nearer, ties in order of appearance. (P,) -> (P,) from 0 to 1"""
-    place = np.empty(len(distances))
-    place[np.argsort(distances, kind="stable")] = np.arange(len(distances))
-    return place / max(1, len(distances) - 1)
+def match_by_filter(gallery: Gallery, trials: Trials, n: int, repeat: int, points: int | None = None,
+                    p: float | None = None) -> np.ndarray:
+    """What each filter adds to d_j(n) of every observed person to every person j. -> (S, S, K), summing to the scores
 
-
-def classical_map(distances: np.ndarray, axes: int = 2) -> tuple[np.ndarray, float]:
-    """Classical multidimensional scaling: points whose distances are the given ones as nearly as a plane allows.
-
-    (n, n) -> (n, axes) and the share of the squared distances that those axes hold: the sum of their eigenvalues over
-    that of all positive ones. What is no distance in any space (negative eigenvalues) has no place on a map.
-
-    >>> points, share = classical_map(np.array([[0.0, 3, 4], [3, 0, 5], [4, 5, 0]]))
-    >>> np.linalg.norm(points[1] - points[2]).round(6), round(share, 6)
-    (np.float64(5.0), 1.0)
+    ``gallery`` holds the sequences of ``trials``, in the same order.
     """
-    square = np.asarray(distances, dtype=np.float64) ** 2
-    square = square - square.mean(0) - square.mean(1, keepdims=True) + square.mean()     # centred on both sides
-    eigenvalues, vectors = np.linalg.eigh(-square / 2)                                   # in rising order
-    top, vectors = eigenvalues[::-1][:axes].clip(0), vectors[:, ::-1][:, :axes]
-    vectors = vectors * np.where(vectors[np.abs(vectors).argmax(0), range(vectors.shape[1])] < 0, -1, 1)  # one of two
-    total = eigenvalues.clip(0).sum()
-    return vectors * np.sqrt(top), float(top.sum() / total) if total > 0 else 0.0
-
-
-def as_length(distances: np.ndarray, measure: str) -> np.ndarray:
-    """Distances that a map can show: of a cosine, the straight line between the ends of the two unit vectors."""
-    if measure != "cosine":
-        return distances
-    return np.sqrt(np.clip(2 + 2 * distances, 0, None)) * (1 - np.eye(len(distances)))   # no rounding on the diagonal
+    observed, nearest = nearest_sequences(trials, n, repeat)
+    people = len(observed)
+    rows = np.repeat(observed[:, :, None], people, axis=2)                                   # (S, n, S)
+    parts = filter_parts(gallery, rows.ravel(), nearest.ravel(), points, p)
+    return parts.reshape(people, n, people, -1).mean(1)

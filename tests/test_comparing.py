@@ -7,7 +7,7 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import roc_auc_score
 
 from qpwl_core.distances import pairwise_cosine, pairwise_euclidean, wasserstein
-from qpwl_core.explaining import (
+from qpwl_core.comparing import (
     as_length,
     classical_map,
     contributions,
