@@ -54,8 +54,8 @@ def train(config: Config, recordings: Recordings, out=None, resume: bool = False
 
     Yields a `Progress` a step; the last one carries the model with the best validation AUC. With ``out``, the run
     lives in that folder (config.json, metrics.jsonl, checkpoint.safetensors, and the model at the end); ``resume``
-    goes on with a run that lies there. Stop consuming, and training stops. Under torchrun, all processes train as one;
-    each yields the same records, and the first one alone writes.
+    goes on with a run that lies there. Stop consuming, and training stops; ``close()`` the generator to keep it to the
+    last step. Under torchrun, all processes train as one; each yields the same records, and the first one alone writes.
     """
     with distributed.meeting(device_of(config.device)):
         yield from _train(config, recordings, out, resume)
@@ -97,10 +97,14 @@ def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterato
                             spent / (run.step - begun) * (config.iterations - run.step))
         if writes:
             history.append(progress.record())
-            if checking:                     # the checkpoint last: a run killed in between has no gap in its curve
-                write_whole(out / "metrics.jsonl", "".join(json.dumps(r) + "\n" for r in history).encode())
-                run.save(checkpoint)
-        yield progress
+            if checking:
+                _keep(run, history, out)
+        try:
+            yield progress
+        except GeneratorExit:                # nobody wants more of it now
+            if writes and not checking:
+                _keep(run, history, out)
+            raise
         if config.patience and run.worse >= config.patience:
             break
     model = run.model(run.best)
@@ -112,6 +116,12 @@ def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterato
     if writes:
         model.save(out)
     yield replace(progress, eta=0.0, model=model)
+
+
+def _keep(run: Run, history: list[dict], out: Path) -> None:
+    """Write the curve, then the checkpoint: a run killed in between has no gap in its curve."""
+    write_whole(out / "metrics.jsonl", "".join(json.dumps(r) + "\n" for r in history).encode())
+    run.save(out / "checkpoint.safetensors")
 
 
 @contextlib.contextmanager

@@ -149,9 +149,18 @@ def test_resumed_at_any_validation_ends_bit_identical(at, whole, recordings, tmp
 def test_resumed_before_the_first_checkpoint_starts_again(recordings, tmp_path):
     config = tiny_config()
     interrupted(config, recordings, tmp_path, 2)
-    assert not (tmp_path / CHECKPOINT).exists()
+    (tmp_path / CHECKPOINT).unlink()         # which a killed process would not have written
     assert_same(weights(trained(config, recordings, tmp_path, resume=True)[-1].model),
                 weights(trained(config, recordings)[-1].model))
+
+
+@pytest.mark.parametrize("stop", [2, 6])
+def test_closed_it_keeps_all_that_it_reached(recordings, tmp_path, stop):
+    interrupted(tiny_config(), recordings, tmp_path, stop)
+    assert read_tensors(tmp_path / CHECKPOINT)[1]["step"] == stop
+    again = trained(tiny_config(), recordings, tmp_path, resume=True)
+    assert again[0].step == stop + 1
+    assert_same(weights(again[-1].model), weights(trained(tiny_config(), recordings)[-1].model))
 
 
 def test_a_finished_run_resumes_to_the_same_model(recordings, tmp_path):
@@ -425,7 +434,7 @@ def test_a_disk_that_is_really_full(recordings, small_disk):
             file.write(bytes(4096))
     with pytest.raises(FileError, match="no space left on device"):
         trained(config, recordings, small_disk, resume=True)
-    assert read_tensors(small_disk / CHECKPOINT)[1]["step"] == 4
+    assert read_tensors(small_disk / CHECKPOINT)[1]["step"] == 5
     filler.unlink()
     assert trained(config, recordings, small_disk, resume=True)[-1].step == 12
 
