@@ -1,68 +1,70 @@
-"""The home page: what this is, shown on three real recordings."""
+"""The home page: what this is, one real picture, a tour, and what is at hand."""
+
+import os
 
 import streamlit as st
-import torch
 
-from qpwl_core.distances import pairwise_wasserstein
-from qpwl_core.quantiles import QuantileLayer
-from ui.figures.quantiles import quantile_functions
-from ui.page import COLOURS, recordings_of, setup_page
+from qpwl_core.files import FileError
+from qpwl_core.run import device_of
+from ui.data import available_data
+from ui.first_look import learned, model_to_show, raw
+from ui.library import entries
+from ui.page import plain, setup_page
+
+TOUR = {
+    "pages/data.py": ("database", "Who was recorded, for how long, and what the network sees of it."),
+    "pages/quantile_layer.py": ("stairs", "From samples to a quantile function; the distance as an area."),
+    "pages/train.py": ("model_training", "Train a model in a minute, watch it learn, tune M and p."),
+    "pages/filters.py": ("filter_alt", "What each filter learned, and which ones tell people apart."),
+    "pages/distances.py": ("straighten", "Wasserstein against cosine on the same people, live in p and M."),
+    "pages/verification.py": ("verified_user", "Is it who they claim to be? Set a threshold and count both errors."),
+    "pages/identification.py": ("person_search", "Who is it, and is it anybody we know?"),
+    "pages/desk.py": ("how_to_reg", "Enrol people, then try to break in as an imposter."),
+    "pages/results.py": ("table_chart", "All methods side by side, with intervals: does the paper hold?"),
+}
+HAPT = "UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0"
 
 setup_page("QP-WL Lab", "Can a person be told by the distribution of a signal?")
 st.markdown("""
-A recording of gait, gaze or EEG is a sequence of numbers. **QP-WL** keeps the whole distribution of what it
-sees in one, as a *quantile function*, and compares two recordings by the *Wasserstein distance* between those
-functions: how far the one distribution must be moved to become the other. Below are two walks of one person
-and one of another, measured by a phone at the waist; no network is involved yet.
+A recording of gait, gaze or EEG goes through a neural network, whose filters turn it into streams of numbers.
+**QP-WL** keeps each filter's whole distribution as a *quantile function*, not just its mean or maximum. Two recordings
+are compared by the *Wasserstein distance* between those functions: how far the one distribution must be moved to become
+the other.
 """)
 
-walks = recordings_of("gait-hapt-30").select(stimuli=["walking@session1", "walking@session2"])
-people = sorted(set(walks.subjects.tolist()))
-units = {"acc": "g", "gyr": "rad/s"}
+entry, source = model_to_show(), HAPT
+if entry is not None:
+    try:
+        learned(entry)
+        terms = entry.card.get("terms") or {}
+        source = ", ".join(filter(None, (terms.get("citation"), terms.get("licence")))) or "see the model's card"
+    except (FileError, ValueError, KeyError) as error:
+        st.warning(f"The model {plain(entry.id)} cannot be shown: {plain(error)}.", icon=":material/warning:")
+        entry = None
+if entry is None:
+    raw()
 
-controls, picture = st.columns([1, 2.4], gap="large")
-with controls:
-    one = st.selectbox("One person", people, index=0, key="one", bind="query-params")
-    other = st.selectbox("Another person", people, index=4, key="other", bind="query-params")
-    channel = st.selectbox("Signal", walks.channels, index=0, key="signal", bind="query-params")
-    points = st.slider("Sampling points M", 1, 64, 16, key="M", bind="query-params",
-                       help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
-    p = st.slider("Order p", 1.0, 8.0, 1.0, 0.5, key="p", bind="query-params",
-                  help="p = 1 weighs all differences alike; a larger p looks at the largest ones.")
+st.divider()
+st.subheader("A tour in one minute")
+for row in range(0, len(TOUR), 3):
+    for column, (page, (icon, line)) in zip(st.columns(3), list(TOUR.items())[row:row + 3], strict=True):
+        with column.container(border=True, height="stretch"):
+            st.page_link(page, icon=f":material/{icon}:")
+            st.caption(line)
 
-if one == other:
-    picture.info("Choose two different people to compare.", icon=":material/group:")
-    st.stop()
-
-names = [f"Person {one}, first walk", f"Person {one}, second walk", f"Person {other}"]
-own, foreign = walks.select(subjects=one).sequences, walks.select(subjects=other).sequences
-if len(own) < 2:
-    picture.info(f"Person {one} has only one walk; choose another.", icon=":material/directions_walk:")
-    st.stop()
-column = walks.channels.index(channel)
-layer = QuantileLayer(points, learn_levels=False)
-embeddings = torch.stack([layer(torch.from_numpy(s[None, :, column].copy())[None])[0]
-                          for s in (own[0], own[1], foreign[0])])               # (3, 1, M+2)
-distances = pairwise_wasserstein(embeddings, embeddings, layer.levels, p)       # (3, 3)
-same, different = distances[0, 1].item(), distances[0, 2].item()
-
-with picture:
-    colours = dict(zip(names, (COLOURS[0], COLOURS[4], COLOURS[5]), strict=True))
-    unit = units[channel[:3]]
-    figure = quantile_functions(dict(zip(names, embeddings[:, 0].numpy(), strict=True)), layer.levels.numpy(), colours,
-                                dashed=names[1:2], unit=unit)
-    st.plotly_chart(figure, key="functions", config={"displaylogo": False})
-    left, right = st.columns(2)
-    left.metric(f"Person {one} to themselves", f"{same:.4f} {unit}", border=True)
-    right.metric(f"Person {one} to person {other}", f"{different:.4f} {unit}", border=True)
-    st.latex(rf"W_{{{p:g}}} = \Big(\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|^{{{p:g}}}\,dr\Big)^{{1/{p:g}}}"
-             rf"\qquad {same:.4f} \;\; \text{{against}} \;\; {different:.4f}")
-    if same < different:
-        st.success("The two walks of one person are closer: on this signal they could be told apart.",
-                   icon=":material/check_circle:")
-    else:
-        st.warning("Here the stranger is closer. One raw signal is not enough: that is what the network is for.",
-                   icon=":material/warning:")
-
-st.caption("Real recordings: UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0. Method: Abdelwahab & Landwehr, Deep "
-           "Distributional Sequence Embeddings Based on a Wasserstein Loss.")
+st.subheader("At hand")
+models, data, device = entries(), available_data(), device_of("auto")
+shipped = sum(entry.kind == "ships" for entry in models)
+cards = st.columns(4)
+cards[0].metric("Models", len(models), f"{shipped} ship, {len(models) - shipped} yours", delta_color="off",
+                delta_arrow="off", border=True)
+cards[1].metric("Data sets", len(data), f"{sum('SIMULATED' in title for title in data.values())} simulated",
+                delta_color="off", delta_arrow="off", border=True)
+cards[2].metric("Device", device.type.upper(), "where training runs", delta_color="off", delta_arrow="off", border=True)
+cards[3].metric("Cores", len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+                "of this computer", delta_color="off", delta_arrow="off", border=True)
+if not models:
+    st.info("No model is at hand yet. Train one, it takes a minute.", icon=":material/model_training:")
+    st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
+st.caption(f"Recordings in the picture: {plain(source)}. Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
+           "Embeddings Based on a Wasserstein Loss. Nothing leaves this computer.")
