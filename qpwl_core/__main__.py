@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 
-from qpwl_core.commands import COMMANDS, data, models  # noqa: F401  (a module registers its commands)
+from qpwl_core.commands import COMMANDS, data, desk, models, study  # noqa: F401  (a module registers its commands)
 
 
 class Parser(argparse.ArgumentParser):

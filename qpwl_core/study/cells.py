@@ -1,0 +1,138 @@
+"""A cell of a study: one training, tested. It is there, whole, or it is not; what was interrupted goes on.
+
+A cell lives in ``OUT/cells/<set>-<method>-<seed>/``: card.json and model.safetensors (a model like any other),
+gallery.safetensors, distances.safetensors (the model's own, in full precision, between all sequences of the people to
+test and of those to calibrate on), scores.json (all that a report needs) and metrics.jsonl (its training).
+"""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from qpwl_core.evaluation import evaluate_distances
+from qpwl_core.files import FileError, read_json, read_tensors, write_json, write_tensors
+from qpwl_core.gallery import build_gallery
+from qpwl_core.methods import METHODS
+from qpwl_core.models import Model
+from qpwl_core.recordings import Recordings
+from qpwl_core.run import people_apart
+from qpwl_core.study.scores import VERSION, score
+from qpwl_core.study.sets import PRESETS, SETS, Cell
+from qpwl_core.training import train
+
+ALONE = threading.Lock()     # one training at a time in a process: they share torch's threads and random numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Distances:
+    """Distances between all sequences of some people, (n, n), whose each is (n,), and what it was cut from (n,)."""
+
+    values: np.ndarray
+    subjects: np.ndarray
+    sources: np.ndarray
+
+
+def folder_of(cell: Cell, out) -> Path:
+    return Path(out) / "cells" / cell.name
+
+
+def run_of(cell: Cell, out) -> Path:
+    """Where its training lives until it is whole."""
+    return Path(out) / "runs" / cell.name
+
+
+def is_whole(cell: Cell, out) -> bool:
+    """Whether the cell is there; an error where it is, but was trained with other settings."""
+    folder = folder_of(cell, out)
+    if not folder.is_dir():
+        return False
+    stored, wanted = read_json(folder / "card.json")["config"], cell.config.to_dict()
+    for name, value in wanted.items():
+        if stored.get(name) != value and name != "device":
+            raise FileError(f"{folder} was trained with {name} = {stored.get(name)!r}, not {value!r}: name another "
+                            "--out, or delete it")
+    return True
+
+
+def make_cell(cell: Cell, out, data, threads: int) -> dict:
+    """Train, test and keep a cell, unless it is there. -> {"cell", "error"}, one sentence or None
+
+    An error is returned, not raised, so that one training that diverges does not end a study of hours.
+    """
+    with ALONE:
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            if not is_whole(cell, out):
+                _make(cell, Path(out), data)
+            elif read_json(folder_of(cell, out) / "scores.json").get("version") != VERSION:
+                write_scores(folder_of(cell, out), cell.seed)
+        except (ValueError, OSError, RuntimeError) as error:
+            return {"cell": cell.name, "error": " ".join(str(error).split())}
+        finally:
+            torch.set_num_threads(before)
+    return {"cell": cell.name, "error": None}
+
+
+def _make(cell: Cell, out: Path, data) -> None:
+    own, config, run = SETS[cell.set], cell.config, run_of(cell, out)
+    recordings = own.load(data, PRESETS[cell.preset].people)
+    learn, test = own.parts(recordings, cell.seed)
+    training, calibration = people_apart(learn, config.validation, config.seed)
+    model = deque(train(config, learn, run, resume=(run / "config.json").exists()), maxlen=1).pop().model
+    parts = {"test": distances_of(model, test, own.fixed), "calibration": distances_of(model, calibration, own.fixed)}
+    results, notes = evaluate_distances(parts["test"].values, parts["test"].subjects, parts["test"].sources, cell.seed)
+    model.card |= {
+        "title": f"{own.title} · {METHODS[cell.method].title}", "set": cell.set, "terms": own.terms,
+        "split": {"train": _people(training), "validation": _people(calibration), "test": _people(test)},
+        "results": results, "notes": notes, "reproduce": f"{cell.command} --threads {torch.get_num_threads()}"}
+    temporary = out / "cells" / f".{cell.name}"
+    shutil.rmtree(temporary, ignore_errors=True)             # of a process that was killed while it wrote
+    temporary.mkdir(parents=True)
+    model.save(temporary)
+    build_gallery(model, test, calibration).save(temporary)
+    write_distances(temporary, parts)
+    write_scores(temporary, cell.seed)
+    shutil.copy(run / "metrics.jsonl", temporary)
+    temporary.rename(folder_of(cell, out))                   # at once: it is there, whole
+    shutil.rmtree(run)
+
+
+def distances_of(model: Model, recordings: Recordings, fixed: bool) -> Distances:
+    """The model's own distances. Pieces of fixed length were cut before the model saw them: sources say of what."""
+    embeddings = model.embed(recordings)
+    sources = embeddings.sources
+    if fixed and recordings.stimuli is not None:
+        names = [f"{who}\n{what}" for who, what in zip(recordings.subjects, recordings.stimuli, strict=True)]
+        sources = np.unique(names, return_inverse=True)[1]
+    return Distances(model.distances(embeddings), embeddings.subjects, sources)
+
+
+def write_distances(folder: Path, parts: dict[str, Distances]) -> None:
+    arrays = {f"{what}.values": part.values for what, part in parts.items()}
+    arrays |= {f"{what}.sources": part.sources for what, part in parts.items()}
+    write_tensors(folder / "distances.safetensors", arrays,
+                  {what: part.subjects.tolist() for what, part in parts.items()})
+
+
+def read_distances(folder: Path) -> dict[str, Distances]:
+    """Those of the people to test and of those to calibrate on."""
+    arrays, facts = read_tensors(folder / "distances.safetensors")
+    return {what: Distances(arrays[f"{what}.values"], np.array(names, dtype=str), arrays[f"{what}.sources"])
+            for what, names in facts.items()}
+
+
+def write_scores(folder: Path, seed: int) -> None:
+    parts = read_distances(folder)
+    write_json(folder / "scores.json", score(parts["test"], parts["calibration"], seed))
+
+
+def _people(recordings: Recordings) -> list[str]:
+    return sorted(set(recordings.subjects.tolist()))

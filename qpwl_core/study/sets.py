@@ -1,0 +1,207 @@
+"""What a study is made of, declared: sets of recordings, and presets that say which of them, with which methods."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core.config import Config, preset
+from qpwl_core.datasets import DATASETS, Dataset, load_dataset
+from qpwl_core.methods import METHODS
+from qpwl_core.recordings import Recordings, RecordingsError, load_recordings, shown
+from qpwl_core.splits import split
+
+TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its own apart to validate on
+OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")
+BEYOND = ("meanstd-npl", "attentive-npl", "pswe-npl")
+SCREEN = [1280.0, 720.0, 0.40, 0.225, 0.45]     # of GazeCom: px wide, px high, m wide, m high, m away
+
+
+@dataclass(frozen=True)
+class StudySet:
+    """Recordings to train and test on. Adding a set is adding a row."""
+
+    name: str
+    title: str
+    registered: str                   # the data set whose terms apply
+    stands_for: str                   # the domain of the paper that it is held against: eye, gait or eeg
+    files: tuple[str, ...] = ()       # in the folder of raw data; none where the data set ships
+    fixed: bool = False               # simplified to one gaze point and one length, as Jäger et al. 2019 need it
+    changes: dict = field(default_factory=dict)   # of the preset's Config
+    ships: tuple[int, int, int] | None = None     # at most so many people to test, to calibrate, sequences of each
+
+    @property
+    def dataset(self) -> Dataset:
+        return DATASETS[self.registered]
+
+    @property
+    def domain(self) -> str:
+        return self.dataset.domain
+
+    @property
+    def simulated(self) -> bool:
+        return dict(self.dataset.info).get("simulated") == "yes"
+
+    @property
+    def terms(self) -> dict[str, str]:
+        return {"licence": self.dataset.licence, "citation": self.dataset.citation, "url": self.dataset.url}
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """What it is studied with where nothing else is said."""
+        return ("qp-wl", "jaeger-2019") if self.fixed else OF_THE_PAPER + BEYOND
+
+    def check(self, folder: Path) -> None:
+        """One sentence where a file is missing."""
+        for file in self.files:
+            if not (Path(folder) / file).is_file():
+                raise RecordingsError(f"{self.name} needs {file}, and {shown(folder)} has no such file; --data names "
+                                      f"the folder of raw recordings (they come from {self.dataset.url})")
+
+    def load(self, folder: Path, people: int | None = None) -> Recordings:
+        """The recordings, of all people or of so many; the files lie in ``folder``."""
+        self.check(folder)
+        recordings = _joined([load_recordings(Path(folder) / file) for file in self.files] if self.files else
+                             [load_dataset(self.registered)])
+        facts = {"name": self.registered, "domain": self.domain, "licence": self.dataset.licence,
+                 "citation": self.dataset.citation, "source": self.dataset.url}
+        recordings = replace(recordings, info=recordings.info | facts)
+        if self.fixed:
+            recordings = simplified(recordings)
+        names = np.random.default_rng(0).permutation(np.unique(recordings.subjects))
+        return recordings if people is None else recordings.select(subjects=names[:people].tolist())
+
+    def parts(self, recordings: Recordings, seed: int) -> tuple[Recordings, Recordings]:
+        """People to learn from (training sets some apart by itself) and people to test on."""
+        parts = split(recordings, TRAIN, TEST, validation=0, stimuli_disjoint=self.dataset.stimuli_disjoint, seed=seed)
+        return parts.train, parts.test
+
+
+def _joined(files: list[Recordings]) -> Recordings:
+    """Of several files, the people of a later one that the first lacks, on the channels of the first."""
+    first, *others = files
+    for other in others:
+        other = other.select(index=~np.isin(other.subjects, first.subjects))
+        columns = [other.channels.index(channel) for channel in first.channels]
+        first = Recordings(first.sequences + [x[:, columns] for x in other.sequences],
+                           [*first.subjects, *other.subjects], first.channels, first.rate, info=first.info)
+    return first
+
+
+def simplified(recordings: Recordings) -> Recordings:
+    """As in the paper's comparison with Jäger et al.: one gaze point, no pupil, pieces as long as the shortest.
+
+    The gaze point is the mean of both eyes where there are two. A piece keeps the stimulus of its sequence.
+    """
+    names = recordings.channels
+    axes = {axis: [i for i, name in enumerate(names) if name.split("_")[-2:][0] == axis] for axis in "xy"}
+    kept = [i for i, name in enumerate(names) if name == "confidence"]
+    length = int(recordings.lengths.min())
+    sequences, origin = [], []
+    for i, x in enumerate(recordings.sequences):
+        gaze = np.column_stack([x[:, axes["x"]].mean(1), x[:, axes["y"]].mean(1), x[:, kept]])
+        pieces = [gaze[start:start + length] for start in range(0, len(gaze) - length + 1, length)]
+        sequences += pieces
+        origin += [i] * len(pieces)
+    channels = ("x_px", "y_px", *(names[i] for i in kept))
+    return Recordings(sequences, recordings.subjects[origin], channels, recordings.rate,
+                      None if recordings.stimuli is None else recordings.stimuli[origin], recordings.info)
+
+
+def _fixed(of: StudySet, title: str, **recipe) -> StudySet:
+    return replace(of, name=f"{of.name}-fixed", title=title, fixed=True, ships=None,
+                   changes={"recipe": {"validity": False, **recipe}})
+
+
+EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", ("eye-gazecom-40.npz",), ships=(16, 5, 18))
+EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "eye")
+SETS: dict[str, StudySet] = {each.name: each for each in (
+    EYE,
+    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", ("gait-ipol-140.npz",), ships=(16, 6, 18)),
+    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 18)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", ("eeg-uci-28.npz", "eeg-uci-16.npz"), ships=(13, 4, 18)),
+    _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
+    EYE_SIMULATED,
+    StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),
+    _fixed(EYE_SIMULATED, "Eye · simulated, simplified, fixed length"))}
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Which sets, methods (None: those of each set) and seeds; how many people; changes of the quick Config."""
+
+    sets: tuple[str, ...]
+    methods: tuple[str, ...] | None
+    seeds: tuple[int, ...]
+    people: int | None = None
+    changes: dict = field(default_factory=dict)
+    what: str = ""
+
+
+PRESETS = {
+    "quick": Preset(("eye-gazecom", "eye-gazecom-fixed", "gait-ipol", "eeg-uci", "gait-hapt"), None, (0, 1),
+                    what="the quick preset of each domain, on all people"),
+    "smoke": Preset(("eye-simulated", "eye-simulated-fixed", "gait-hapt", "eeg-simulated"), ("qp-wl", "mp-npl"), (0, 1),
+                    people=24, what="a trial of the machinery: 24 people, a tiny network, 30 steps; its figures mean "
+                                    "nothing",
+                    changes={"filters": 8, "layers": 3, "points": 8, "pairs": 8, "iterations": 30, "validate_every": 15,
+                             "width": 0.05, "patience": 0}),
+}
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One training: a set, a method, a seed (of the split, of the training and of the draws), in a preset."""
+
+    set: str
+    method: str
+    seed: int
+    preset: str = "quick"
+
+    @property
+    def name(self) -> str:
+        return f"{self.set}-{self.method}-{self.seed}"
+
+    @property
+    def config(self) -> Config:
+        """What is trained."""
+        own = SETS[self.set]
+        quick = preset("quick", own.domain)
+        changes = {"method": self.method, "seed": self.seed, **own.changes, **PRESETS[self.preset].changes}
+        changes["recipe"] = quick.recipe | own.changes.get("recipe", {})
+        if METHODS[self.method].network == "jaeger":
+            changes["crop"] = 0.0                # its length is fixed: whole sequences, all of one length
+        return preset("quick", own.domain, **changes)
+
+    @property
+    def command(self) -> str:
+        """What makes exactly this model; the number of threads matters to the last bits of the weights."""
+        return (f"python -m qpwl_core study --preset {self.preset} --sets {self.set} --methods {self.method} "
+                f"--seeds {self.seed}")
+
+
+def cells_of(name: str, sets=None, methods=None, seeds=None) -> list[Cell]:
+    """The cells of a preset, or of what is given instead of its sets, methods and seeds."""
+    if name not in PRESETS:
+        raise ValueError(f"preset must be one of {', '.join(PRESETS)}, not {name!r}")
+    chosen = PRESETS[name]
+    for what, given, known in (("sets", sets, SETS), ("methods", methods, METHODS)):
+        for each in given or ():
+            if each not in known:
+                raise ValueError(f"there is no {each!r} among the {what}; there are {', '.join(known)}")
+    for seed in seeds or ():
+        if seed < 0:
+            raise ValueError(f"seeds must be 0 or more, not {seed}")
+    cells = []
+    for seed in seeds or chosen.seeds:           # seed by seed, so that an early stop leaves something of every set
+        for each in sets or chosen.sets:
+            own = SETS[each]
+            usual = methods or (own.methods if own.fixed else chosen.methods or own.methods)
+            cells += [Cell(each, method, seed, name) for method in usual
+                      if own.fixed or METHODS[method].network != "jaeger"]       # which needs a fixed length
+    cells = list(dict.fromkeys(cells))
+    if not cells:
+        raise ValueError("jaeger-2019 needs sequences of one length: add --sets eye-gazecom-fixed")
+    return cells
