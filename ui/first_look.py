@@ -88,7 +88,7 @@ def learned(entry: Entry) -> None:
                                  typical_seed(folder, checksum, k) + number - 1))
         one, other = people.subjects[index[0]], people.subjects[index[2]]
         st.caption(f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
-                   f"Filter {k} of {len(table)} is shown because it tells *other* people apart best.")
+                   f"Filter {k + 1} of {len(table)} is shown because it tells *other* people apart best.")
     seen = people.embeddings()
     values = seen.values[index]                                                       # (3, K, M+2)
     same, different = (wasserstein(values[0], values[i], seen.levels, p, per_filter=True).numpy() for i in (1, 2))
@@ -99,17 +99,17 @@ def learned(entry: Entry) -> None:
         titles = [f"The same person: W = {same[k]:.3f}", f"Another person: W = {different[k]:.3f}"]
         curves = values[:, k].numpy()
         figure = two_pairs(seen.levels.numpy(), curves, [html.escape(name) for name in names], colours, titles)
-        chart(figure, "home-pairs", f"Quantile functions of filter {k}: two recordings of person {one}, {same[k]:.3f} "
-              f"apart, and one of person {other}, {different[k]:.3f} away.",
+        chart(figure, "home-pairs", f"Quantile functions of filter {k + 1}: two recordings of person {one}, "
+              f"{same[k]:.3f} apart, and one of person {other}, {different[k]:.3f} away.",
               pd.DataFrame({"level": seen.levels.numpy()} | dict(zip(names, curves, strict=True))))
     _formula(p, same, different, k)
     _verdict(failures(folder, checksum, p, k), same, different, k, len(people.people))
     order = table["filter"].to_numpy()
-    rows = pd.DataFrame({"filter": order, "same_person": same[order], "another_person": different[order]})
+    rows = pd.DataFrame({"filter": order + 1, "same_person": same[order], "another_person": different[order]})
     farther = int((same < different).sum())
     st.markdown(f"**All {len(order)} filters, the best first.** In {farther} of them the other person is farther away; "
                 "the distance is the sum over all.")
-    chart(all_filters(rows, [colours[0], colours[2] if one != other and colours[2] != colours[0] else COLOURS[5]], k),
+    chart(all_filters(rows, [colours[0], colours[2]], k + 1),
           "home-filters", f"Distances in each of {len(order)} filters; in {farther} the other person is farther.", rows)
 
 
@@ -130,9 +130,9 @@ def _verdict(failed, same: np.ndarray, different: np.ndarray, k: int, people: in
     """An honest sentence on this triple, and how it goes over all of them."""
     (in_one, triples), (in_all, _) = failed
     usual = (f"Over all {triples:,} such triples of these {people} people the stranger is nearer in "
-             f"{in_all / triples:.1%}, in filter {k} alone in {in_one / triples:.1%}.")
+             f"{in_all / triples:.1%}, in filter {k + 1} alone in {in_one / triples:.1%}.")
     if same.sum() < different.sum():
-        alone = "" if same[k] < different[k] else f" Filter {k} alone would be wrong: that is why there are many."
+        alone = "" if same[k] < different[k] else f" Filter {k + 1} alone would be wrong: that is why there are many."
         st.success("The two recordings of one person are the nearer ones." + alone + " " + usual,
                    icon=":material/check_circle:")
     else:
