@@ -75,7 +75,8 @@ def choose_model(gallery: bool = True) -> Entry | None:
     wanted = st.session_state.get("model")
     if wanted is not None and wanted not in at_hand:
         del st.session_state["model"]
-    chosen = st.sidebar.selectbox("Model", list(at_hand), format_func=lambda i: at_hand[i].title, key="model",
+    first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=lambda i: at_hand[i].title, key="model",
                                   bind="query-params", persist_state="session")
     return at_hand[chosen]
 
