@@ -1,0 +1,179 @@
+"""Who is it? The distances of presented sequences to enrolled people, the verdict, and which filters made it.
+
+Person j is as far away as in the experiment of the paper (`protocol.py`): of each presented sequence the distance to
+j's *nearest* enrolled sequence, and of those the mean, d_j(n). Identification takes the person with the smallest d_j,
+and rejects where that is above a threshold; verification looks at the claimed person alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qpwl_core.distances import pairwise_cosine, pairwise_euclidean, pairwise_wasserstein, wasserstein
+from qpwl_core.gallery import Gallery
+from qpwl_core.methods import METHODS
+from qpwl_core.models import Model
+
+MOST = 5                  # sequences that are presented at once
+
+
+@dataclass(frozen=True)
+class Space:
+    """Where the embeddings of one model live: who made them, their shape, and how two of them are compared."""
+
+    model: str                          # sha256 of the weights
+    method: str
+    p: float
+    levels: tuple[float, ...] | None    # M + 2 of them where the model has a quantile layer
+    shape: tuple[int, ...]              # (K, M+2) quantile functions or (E,) a vector
+
+    def checked(self, values, model: str) -> Tensor:
+        """Embeddings (n, *shape) as float32, n >= 1; of another model or not finite, they are refused."""
+        if model != self.model:
+            raise ValueError(f"these sequences were embedded by another model ({model[:8]}…) than the one people are "
+                             f"enrolled with ({self.model[:8]}…), and their distances would mean nothing")
+        values = torch.as_tensor(values).detach().cpu().to(torch.float32).contiguous()
+        if tuple(values.shape[1:]) != self.shape or len(values) == 0:
+            raise ValueError(f"sequences must be at least one embedding of shape {self.shape}, got shape "
+                             f"{tuple(values.shape)}")
+        if not torch.isfinite(values).all():
+            raise ValueError("sequences must be finite, and an embedding has NaN or infinite values")
+        return values
+
+    def pairwise(self, a: Tensor, b: Tensor) -> np.ndarray:
+        """The model's own distance of every a to every b. (Q, *shape), (R, *shape) -> (Q, R)"""
+        measure = METHODS[self.method].distance
+        if measure == "wasserstein":
+            return pairwise_wasserstein(a, b, torch.tensor(self.levels), self.p).numpy()
+        return (pairwise_cosine if measure == "cosine" else pairwise_euclidean)(a, b).numpy()
+
+    def by_filter(self, a: Tensor, b: Tensor) -> np.ndarray:
+        """What each filter adds to the distance of a to b, one by one; it sums to it. (n, *shape) twice -> (n, K)
+
+        A cosine is a sum over coordinates as it stands; a Euclidean distance is one of squares, over itself.
+        """
+        measure = METHODS[self.method].distance
+        if measure == "wasserstein":
+            return wasserstein(a, b, torch.tensor(self.levels), self.p, per_filter=True).numpy()
+        a, b = (x.reshape(len(x), self.filters, -1).double() for x in (a, b))
+        if measure == "cosine":
+            size = a.flatten(1).norm(dim=1) * b.flatten(1).norm(dim=1)
+            return (-(a * b).sum(2) / size.clamp(min=1e-300)[:, None]).numpy()
+        squares = ((a - b) ** 2).sum(2)
+        return (squares / squares.sum(1, keepdim=True).sqrt().clamp(min=1e-300)).numpy()
+
+    @property
+    def filters(self) -> int:
+        """K; of a vector that is no flattened quantile functions, its entries."""
+        kept = {None: 1, "inner": len(self.levels or ()) - 2, "all": len(self.levels or ())}
+        return self.shape[0] // kept[METHODS[self.method].flatten]
+
+
+def space_of(model: Model) -> Space:
+    """The space of a loaded model."""
+    levels = model.embedder.levels
+    return Space(model.checksum, model.config.method, model.config.p,
+                 None if levels is None else tuple(levels.detach().cpu().float().tolist()), model.embedder.shape)
+
+
+def space_of_gallery(gallery: Gallery) -> Space:
+    """The space of the model that a gallery belongs to; the weights need not be loaded."""
+    levels = None if gallery.own is None else tuple(torch.from_numpy(gallery.own).float().tolist())
+    return Space(gallery.model, gallery.method, gallery.p, levels, tuple(own_values(gallery.select([0])).shape[1:]))
+
+
+def own_values(gallery: Gallery) -> Tensor:
+    """The model's own embeddings of the sequences of a gallery, to the precision of its file. (n, *shape)"""
+    if gallery.vectors is not None:
+        return torch.from_numpy(gallery.vectors)
+    values, flatten = gallery.embeddings().values, METHODS[gallery.method].flatten
+    values = values[..., 1:-1] if flatten == "inner" else values
+    return values.flatten(1) if flatten else values
+
+
+@dataclass(frozen=True, eq=False)
+class Enrolled:
+    """Everyone in a database, at one moment: N sequences of J people, person after person."""
+
+    space: Space
+    names: tuple[str, ...]      # J
+    values: Tensor              # (N, *shape)
+    owner: np.ndarray           # (N,) index into names, rising
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Each person's first sequence. (J,)"""
+        return np.searchsorted(self.owner, np.arange(len(self.names)))
+
+    def nearest_of(self, person: int, between: np.ndarray) -> np.ndarray:
+        """Which sequence of a person is nearest to each presented one. (n, N) -> (n,)"""
+        own = np.flatnonzero(self.owner == person)
+        return own[between[:, own].argmin(1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What came of presenting n sequences: everyone's distance, the verdict, and what each filter added."""
+
+    claimed: str | None          # None: who is it? else: is it this one?
+    person: str | None           # accepted as this one; None: rejected
+    names: tuple[str, ...]       # all enrolled people, nearest first
+    distances: np.ndarray        # (J,) their d_j(n)
+    threshold: float
+    n: int
+    model: str
+    compared: tuple[str, ...]    # whose filters are shown: the nearest (or the claimed), and the next best
+    filters: np.ndarray          # (1 or 2, K) what each filter adds to their d_j
+    copies: int                  # presented sequences that are themselves enrolled: no fair match
+
+    @property
+    def kind(self) -> str:
+        return "identify" if self.claimed is None else "verify"
+
+    @property
+    def accepted(self) -> bool:
+        return self.person is not None
+
+    @property
+    def distance(self) -> float:
+        """What was held against the threshold: of the claimed person, or of the nearest."""
+        return float(self.distances[self.names.index(self.compared[0])])
+
+    @property
+    def verdict(self) -> str:
+        """A short sentence."""
+        if self.claimed is None:
+            return f"Accepted as {self.person}" if self.accepted else "Rejected: nobody we know"
+        return f"Accepted: it is {self.person}" if self.accepted else f"Rejected: not {self.claimed}"
+
+
+def decide(enrolled: Enrolled, presented, model: str, threshold: float, claimed: str | None = None) -> Decision:
+    """Accept as whom, or reject: 1 to 5 presented embeddings (n, *shape) of ``model`` against everyone enrolled.
+
+    It is the exact minimum over all enrolled sequences. Of people at the same distance, the first by name is taken.
+    """
+    presented = enrolled.space.checked(presented, model)
+    if len(presented) > MOST:
+        raise ValueError(f"present 1 to {MOST} sequences, not {len(presented)}")
+    if isinstance(threshold, bool) or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold}")
+    if not enrolled.names:
+        raise ValueError("nobody is enrolled yet, so there is no one to compare with")
+    if claimed is not None and claimed not in enrolled.names:
+        raise ValueError(f"nobody called {claimed!r} is enrolled")
+    between = enrolled.space.pairwise(presented, enrolled.values)                               # (n, N)
+    distances = np.minimum.reduceat(between, enrolled.starts, axis=1).mean(0, dtype=np.float64)  # (J,)
+    order = np.argsort(distances, kind="stable")
+    first = order[0] if claimed is None else enrolled.names.index(claimed)
+    compared = [first, *[j for j in order if j != first][:1]]
+    nearest = [enrolled.nearest_of(j, between) for j in compared]
+    return Decision(
+        claimed, enrolled.names[first] if distances[first] <= threshold else None,
+        tuple(enrolled.names[j] for j in order), distances[order], float(threshold), len(presented), model,
+        tuple(enrolled.names[j] for j in compared),
+        np.stack([enrolled.space.by_filter(presented, enrolled.values[which]).mean(0) for which in nearest]),
+        sum(bool((enrolled.values[between[i].argmin()] == x).all()) for i, x in enumerate(presented)))
