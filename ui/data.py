@@ -16,7 +16,7 @@ from qpwl_core.datasets.dataset import DOMAINS, Dataset
 from qpwl_core.preprocessing import Recipe, recipe_for
 from qpwl_core.recordings import Recordings, RecordingsError, load_recordings, shown
 from qpwl_core.splits import Split, split, split_dataset
-from ui.page import recordings_of
+from ui.page import plain, recordings_of
 
 OWN = "own:"
 MAX_FILES = 4                  # uploads that one session keeps
@@ -41,6 +41,20 @@ def available_data() -> dict[str, str]:
     """What can be used at once, id to title: sets that ship, sets downloaded, this session's uploads."""
     at_hand = {name: title_of(name) for name, dataset in DATASETS.items() if dataset.state in ("shipped", "downloaded")}
     return at_hand | {OWN + name: title_of(OWN + name) for name in uploads()}
+
+
+def choose_data(everything: bool = False) -> str:
+    """The id chosen in the sidebar, kept across pages and in the link; with ``everything`` also what is not at hand.
+
+    Ids are shown as they are, because the link carries what is shown.
+    """
+    options = [*(DATASETS if everything else ()), *available_data()]
+    options = list(dict.fromkeys(options))
+    if st.session_state.get("data", options[0]) not in options:
+        del st.session_state["data"]
+    chosen = st.sidebar.selectbox("Data set", options, key="data", bind="query-params", persist_state="session")
+    st.sidebar.caption(plain(title_of(chosen).partition(" · ")[2]))
+    return chosen
 
 
 def title_of(data: str) -> str:
