@@ -52,7 +52,7 @@ def entries() -> list[Entry]:
     """All models at hand, those that ship first. A folder whose card cannot be read is no model."""
     found = []
     for home, kind in ((SHIPPED, "ships"), (runs_folder(), "trained")):
-        for folder in sorted(home.iterdir()) if home.is_dir() else []:
+        for folder in sorted(home.glob("[!.]*")) if home.is_dir() else []:       # hidden: coming or going
             try:
                 card = read_json(folder / "card.json")
                 if card["format"] == "qpwl-model" and card["config"]["method"] in METHODS:
