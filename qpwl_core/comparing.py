@@ -90,6 +90,19 @@ def ranks(distances: np.ndarray) -> np.ndarray:
     return place / max(1, len(distances) - 1)
 
 
+def disagreeing(pairs: Pairs, gap: np.ndarray, count: int) -> list[int]:
+    """The pairs on which two rankings differ most, no sequence in two of them. (P,) -> at most ``count`` indices"""
+    chosen, used = [], set()
+    for i in np.argsort(-np.abs(gap), kind="stable").tolist():
+        both = {int(pairs.first[i]), int(pairs.second[i])}
+        if len(chosen) < count and not both & used:
+            chosen.append(i)
+            used |= both
+        elif len(chosen) == count:
+            break
+    return chosen
+
+
 def classical_map(distances: np.ndarray, axes: int = 2) -> tuple[np.ndarray, float]:
     """Classical multidimensional scaling: points whose distances are the given ones as nearly as a plane allows.
 

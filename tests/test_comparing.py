@@ -6,16 +6,17 @@ import torch
 from scipy.spatial.distance import pdist, squareform
 from sklearn.metrics import roc_auc_score
 
-from qpwl_core.distances import pairwise_cosine, pairwise_euclidean, wasserstein
 from qpwl_core.comparing import (
     as_length,
     classical_map,
     contributions,
+    disagreeing,
     filter_aucs,
     pairs_of,
     ranks,
     some_of_each,
 )
+from qpwl_core.distances import pairwise_cosine, pairwise_euclidean, wasserstein
 
 SUBJECTS = np.array(["a", "a", "a", "b", "b", "c"])
 SOURCES = np.array([0, 0, 1, 2, 3, 4])
@@ -102,6 +103,16 @@ def test_cosines_become_lengths_of_unit_vectors():
     unit = (x / x.norm(dim=1, keepdim=True)).numpy()
     np.testing.assert_allclose(lengths, squareform(pdist(unit)), atol=1e-3)
     assert as_length(lengths, "wasserstein") is lengths
+
+
+def test_disagreeing_pairs_share_no_sequence():
+    found = pairs_of(SUBJECTS, SOURCES)
+    gap = np.random.default_rng(0).normal(size=len(found))
+    chosen = disagreeing(found, gap, 2)
+    assert chosen[0] == np.abs(gap).argmax()
+    used = [int(x) for i in chosen for x in (found.first[i], found.second[i])]
+    assert len(used) == len(set(used)) == 4
+    assert len(disagreeing(found, gap, 99)) <= 3
 
 
 def test_ranks():

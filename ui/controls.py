@@ -1,0 +1,56 @@
+"""Controls that several pages share, so that a value set on one page holds on the others: p, M and the levels."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from qpwl_core.files import FileError
+from qpwl_core.gallery import Gallery
+from ui.library import Entry, gallery_of
+from ui.page import plain
+
+KEPT = {"bind": "query-params", "persist_state": "session"}
+
+
+def choose_p() -> float:
+    """The order of the Wasserstein distance."""
+    return st.slider("Order p", 1.0, 8.0, 1.0, 0.5, key="p", **KEPT,
+                     help="p = 1 weighs all differences alike; a larger p looks at the largest ones.")
+
+
+def choose_points(gallery: Gallery) -> int | None:
+    """M even levels, or None for the levels that the model learned."""
+    if gallery.own is not None:
+        words = {"learned": f"learned, M = {len(gallery.own) - 2}", "even": "even"}
+        kind = st.segmented_control("Levels", list(words), format_func=words.get,
+                                    key="levels", default="learned", required=True, **KEPT,
+                                    help="Where each quantile function is sampled: where the model learned to look, "
+                                         "or at M evenly spaced levels of your choice. Nothing is trained again.")
+        if kind == "learned":
+            return None
+    return st.slider("Sampling points M", 1, 64, 16, key="M", **KEPT,
+                     help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
+
+
+def gallery_or_stop(entry: Entry) -> Gallery:
+    """The gallery of a model; where its file is damaged, say so in one sentence and end the page there."""
+    try:
+        return gallery_of(entry)
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.stop()
+
+
+def forget_unknown(key: str, options) -> None:
+    """Drop a kept value that the options of a widget no longer have, such as a person of another model."""
+    kept = st.session_state.get(key)
+    if kept is None:
+        return
+    if isinstance(kept, list):
+        known = [value for value in kept if value in options]
+        if len(known) < len(kept):
+            del st.session_state[key]
+            if known:
+                st.session_state[key] = known
+    elif kept not in options:
+        del st.session_state[key]
