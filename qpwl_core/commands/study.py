@@ -1,11 +1,11 @@
-"""study: the paper's table and figures."""
+"""study and compare: the paper's table and figures; models side by side."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
-from qpwl_core.commands import argument, command
+from qpwl_core.commands import DEVICE, THREADS, argument, command, people_of, set_threads
 
 
 @command(argument("--preset", choices=("quick", "smoke"), default="quick",
@@ -18,23 +18,50 @@ from qpwl_core.commands import argument, command
          argument("--jobs", type=int, metavar="J", help="cells at a time (as many as cores)"),
          argument("--threads", type=int, metavar="T", help="of a cell (cores divided by jobs)"),
          argument("--dask", metavar="ADDRESS", help="run the cells on the Dask cluster of this scheduler"),
+         argument("--report-only", action="store_true", help="train nothing; report the cells that are there"),
+         argument("--results", metavar="FILE", help="write the results page, too (RESULTS.md)"),
          argument("--ship", metavar="DIR", help="copy the models that ship there (models)"))
 def study(args):
-    """Train and test methods × data sets × seeds; what is there already is not made again."""
+    """Train and test methods × data sets × seeds, and report; what is there already is not made again."""
+    from qpwl_core.study.cells import folder_of
+    from qpwl_core.study.report import write_report
     from qpwl_core.study.runner import run
     from qpwl_core.study.sets import cells_of
     from qpwl_core.study.shipping import ship
 
-    cells = cells_of(args.preset, args.sets, args.methods, args.seeds)
-    try:
-        failures = run(cells, args.out, args.data, args.jobs, args.threads, args.dask)
-    except KeyboardInterrupt:
-        print("qpwl_core: stopped; to go on where it stopped, give the same command again", file=sys.stderr)
-        raise
-    if args.ship:
-        shipped = ship(cells, args.out, args.ship)
+    cells, failures = cells_of(args.preset, args.sets, args.methods, args.seeds), []
+    if not args.report_only:
+        try:
+            failures = run(cells, args.out, args.data, args.jobs, args.threads, args.dask)
+        except KeyboardInterrupt:
+            print("qpwl_core: stopped; to go on where it stopped, give the same command again", file=sys.stderr)
+            raise
+    there = [cell for cell in cells if folder_of(cell, args.out).is_dir()]
+    if there:
+        for path in write_report(there, Path(args.out), args.results):
+            print(path)
+    elif not failures:
+        raise ValueError(f"{args.out} holds no cell of this study: leave --report-only out to make them")
+    if args.ship and there:
+        shipped = ship(there, args.out, args.ship)
         size = sum(file.stat().st_size for folder in shipped for file in folder.iterdir()) / 1e6
         print(f"{args.ship}: {len(shipped)} models, {size:.1f} MB")
     if failures:
         raise ValueError(f"{len(failures)} of {len(cells)} cells failed: {'; '.join(failures)}")
-    print(f"{Path(args.out)}: {len(cells)} cells")
+
+
+@command(argument("models", nargs="+", metavar="MODEL", help="folders of models, at least two"),
+         argument("--data", metavar="NAME|PATH", help="a data set (its test people) or a file; without, the galleries"),
+         argument("--json", metavar="FILE", help="write the results here, too"),
+         argument("--seed", type=int, default=0, help="of the draws of observed sequences (0)"), DEVICE, THREADS)
+def compare(args):
+    """Several models on the same people and the same draws, and how sure their differences are."""
+    from qpwl_core.files import write_json
+    from qpwl_core.side_by_side import compare_models, table
+
+    set_threads(args.threads)
+    recordings = None if args.data is None else people_of(args.data, "test")
+    results = compare_models(args.models, recordings, args.seed, args.device)
+    if args.json:
+        write_json(Path(args.json), results)
+    print(table(results))
