@@ -5,6 +5,8 @@ The contributions add up to the distance, whichever the model uses, so a bar is 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import torch
 
@@ -54,7 +56,7 @@ def nearest_sequences(trials: Trials, n: int, repeat: int) -> tuple[np.ndarray, 
         between = np.where(same, np.inf, between)
     edges = np.searchsorted(drawn.owner[columns], np.arange(len(drawn.people) + 1))
     nearest = np.stack([columns[start + between[:, start:end].argmin(1)]
-                        for start, end in zip(edges[:-1], edges[1:], strict=True)], axis=1)  # (S·n, S)
+                        for start, end in pairwise(edges)], axis=1)                          # (S·n, S)
     return observed, nearest.reshape(*observed.shape, len(drawn.people))
 
 
@@ -69,3 +71,23 @@ def match_by_filter(gallery: Gallery, trials: Trials, n: int, repeat: int, point
     rows = np.repeat(observed[:, :, None], people, axis=2)                                   # (S, n, S)
     parts = filter_parts(gallery, rows.ravel(), nearest.ravel(), points, p)
     return parts.reshape(people, n, people, -1).mean(1)
+
+
+def explain_pair(trials: Trials, by_filter: np.ndarray, n: int, repeat: int, one: int, other: int):
+    """Which sequences of person ``one`` met which of person ``other``, and which filters made them alike.
+
+    ``by_filter`` (S, S, K) is of :func:`match_by_filter`. -> two DataFrames: one row an observed sequence (observed,
+    nearest, distance, own, own_distance: the nearest of their own), and one row a filter (filter, pair, typical: the
+    median over all pairs of different people, own), the filter that did most to bring them together first.
+    """
+    import pandas as pd
+
+    observed, nearest = nearest_sequences(trials, n, repeat)
+    rows, met, own = observed[one], nearest[one, :, other], nearest[one, :, one]
+    sequences = pd.DataFrame({"observed": rows, "nearest": met, "distance": trials.distances[rows, met],
+                              "own": own, "own_distance": trials.distances[rows, own]})
+    strangers = by_filter[~np.eye(len(by_filter), dtype=bool)]                               # (S·(S−1), K)
+    filters = pd.DataFrame({"filter": np.arange(by_filter.shape[2]), "pair": by_filter[one, other],
+                            "typical": np.median(strangers, axis=0), "own": by_filter[one, one]})
+    order = (filters["pair"] - filters["typical"]).sort_values(kind="stable").index
+    return sequences, filters.loc[order].reset_index(drop=True)
