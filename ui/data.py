@@ -6,7 +6,8 @@ An id is the registered name, or ``own:<name>`` for an upload; the pages share t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+import secrets
+from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import streamlit as st
@@ -30,6 +31,7 @@ class Own:
     name: str
     recordings: Recordings
     domain: str                # which recipe it gets
+    token: str = field(default_factory=lambda: secrets.token_hex(8))   # tells it from another upload of that name
 
 
 def uploads() -> dict[str, Own]:
@@ -75,6 +77,11 @@ def recordings_for(data: str) -> Recordings:
 def domain_for(data: str) -> str:
     """Eye, gait, eeg or generic: which recipe an id gets."""
     return _own(data).domain if data.startswith(OWN) else _registered(data).domain
+
+
+def token_of(data: str) -> str:
+    """What caches add to an id, so that an upload is never mistaken for another one, or for one treated otherwise."""
+    return f"{_own(data).token} {domain_for(data)}" if data.startswith(OWN) else ""
 
 
 def recipe_of(data: str, **options) -> Recipe:
