@@ -83,9 +83,9 @@ class Resampled:
 
 def resample(stacks: dict[int, np.ndarray], resamples: int = RESAMPLES) -> Resampled:
     """Resample the people of each split by itself, the same ones for every model. {split: (R, S, S)} -> Resampled"""
-    return Resampled(
-        {split: float(repeat_aucs(stack).mean()) for split, stack in stacks.items()},
-        {split: resampled_auc(stack, resamplings(stack.shape[-1], resamples, split)) for split, stack in stacks.items()})
+    return Resampled({split: float(repeat_aucs(stack).mean()) for split, stack in stacks.items()},
+                     {split: resampled_auc(stack, resamplings(stack.shape[-1], resamples, split))
+                      for split, stack in stacks.items()})
 
 
 def repeat_aucs(stack: np.ndarray) -> np.ndarray:

@@ -102,7 +102,8 @@ SIMULATED = "Simulated recordings: they show that the machinery works, and nothi
 OUR_BUDGET = (
     "A small network trained for hundreds of steps, minutes on one core, instead of 50,000 iterations; Adam with a "
     "one-cycle schedule; the multi-class form of the Wasserstein loss. All methods on a set have the same network, "
-    "batches and steps. People and draws are split anew for each seed, where the paper has one split.")
+    "batches and steps. People and draws are split anew for each seed, where the paper has one split. Settings were "
+    "searched on other splits of the same sets (scripts/SEARCH.md), so that all figures may be a little too good.")
 
 
 def differs(name: str) -> str:

@@ -38,7 +38,7 @@ def study(args):
             raise
     there = [cell for cell in cells if folder_of(cell, args.out).is_dir()]
     if there:
-        for path in write_report(there, Path(args.out), args.results):
+        for path in write_report(there, Path(args.out), _command(args), args.results):
             print(path)
     elif not failures:
         raise ValueError(f"{args.out} holds no cell of this study: leave --report-only out to make them")
@@ -48,6 +48,13 @@ def study(args):
         print(f"{args.ship}: {len(shipped)} models, {size:.1f} MB")
     if failures:
         raise ValueError(f"{len(failures)} of {len(cells)} cells failed: {'; '.join(failures)}")
+
+
+def _command(args) -> str:
+    """What would make the same cells again."""
+    given = {name: getattr(args, name) for name in ("sets", "methods", "seeds") if getattr(args, name)}
+    return f"python -m qpwl_core study --preset {args.preset}" + "".join(
+        f" --{name} {' '.join(map(str, values))}" for name, values in given.items())
 
 
 @command(argument("models", nargs="+", metavar="MODEL", help="folders of models, at least two"),

@@ -1,1 +1,56 @@
-def write_report(*a): return []
+"""What a study leaves: a web page, tidy CSV files, one JSON file and, where wanted, a results page in Markdown."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core import __version__, paper
+from qpwl_core.files import write_json, write_whole
+from qpwl_core.methods import METHODS
+from qpwl_core.study.markdown import results_page
+from qpwl_core.study.sets import SETS, Cell
+from qpwl_core.study.tables import collect, mean_of
+from qpwl_core.study.webpage import web_page
+from qpwl_core.study.words import budget, people, records, title, verdicts
+
+FORMAT, VERSION = "qpwl-study", 1
+
+
+def write_report(cells: list[Cell], out: Path, command: str, results=None) -> list[Path]:
+    """Write report.html, study.json and a CSV file a table into ``out``, and RESULTS.md where ``results`` says."""
+    try:
+        import plotly  # noqa: F401
+    except ImportError:
+        raise ValueError("a report needs the package plotly: pip install 'qpwl-lab[study]'") from None
+    tables = collect(cells, out)
+    for name, table in tables.items():
+        write_whole(out / f"{name}.csv", table.to_csv(index=False).encode())
+    write_json(out / "study.json", _summary(cells, tables, command))
+    write_whole(out / "report.html", web_page(cells[0].preset, tables, command).encode())
+    written = [out / "report.html", out / "study.json"]
+    if results:
+        write_whole(Path(results), results_page(cells[0].preset, tables, command).encode())
+        written.append(Path(results))
+    return written
+
+
+def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
+    """What a page or a script may want of it, with all means; every repeat is in the CSV files."""
+    names = list(dict.fromkeys(tables["cells"]["set"]))
+    return {
+        "format": FORMAT, "version": VERSION, "preset": cells[0].preset, "command": command, "budget": budget(tables),
+        "versions": {"qpwl_core": __version__, "python": sys.version.split()[0], "numpy": np.__version__},
+        "sets": {name: {"title": title(name), "domain": SETS[name].domain, "simulated": SETS[name].simulated,
+                        "fixed": SETS[name].fixed, "stands_for": paper.DATA[SETS[name].stands_for].name,
+                        "terms": SETS[name].terms, "people": people(tables, name), "differs": paper.differs(name),
+                        "verdicts": verdicts(tables, name)} for name in names},
+        "methods": {name: METHODS[name].title for name in dict.fromkeys(tables["cells"]["method"])},
+        "cells": records(tables["cells"]), "verification": records(tables["table"]),
+        "differences": records(tables["differences"]), "calibrated": records(tables["calibrated"]),
+        "identification": records(mean_of(tables["identification"], "accuracy", "set", "method", "fraction")),
+        "imposters": records(mean_of(tables["imposters"], "auc", "set", "method", "fraction")),
+        "paper": {"title": paper.TITLE, "place": paper.TABLE, "budget": paper.BUDGET,
+                  "verification": paper.VERIFICATION, "statements": paper.STATEMENTS}}

@@ -45,6 +45,11 @@ class StudySet:
         return dict(self.dataset.info).get("simulated") == "yes"
 
     @property
+    def beside(self) -> str | None:
+        """The domain of the paper whose figures stand beside ours: none where the data are simplified or simulated."""
+        return None if self.fixed or self.simulated else self.stands_for
+
+    @property
     def terms(self) -> dict[str, str]:
         return {"licence": self.dataset.licence, "citation": self.dataset.citation, "url": self.dataset.url}
 

@@ -81,7 +81,8 @@ def _table(verified, identified, imposters, resampled):
         own = verified[(verified["set"] == name) & (verified["method"] == method) & (verified["n"] == n)]
         low, high = auc.interval()
         row = {"set": name, "method": method, "n": n, "seeds": len(auc.aucs), "repeats": len(own),
-               "auc": own["auc"].mean(), "se": own["auc"].sem(), "low": low, "high": high, "eer": own["eer"].mean(), "eer_se": own["eer"].sem(),
+               "auc": own["auc"].mean(), "se": own["auc"].sem(), "low": low, "high": high,
+               "eer": own["eer"].mean(), "eer_se": own["eer"].sem(),
                **{f"fnmr_{fmr:g}": own[f"fnmr_{fmr:g}"].astype(float).mean(skipna=False) for fmr in FMRS},
                "d_prime": own["d_prime"].astype(float).mean(skipna=False)}
         if n == 5:                               # the other two scenarios are at n = 5
@@ -89,7 +90,7 @@ def _table(verified, identified, imposters, resampled):
                 most = frame[(frame["set"] == name) & (frame["method"] == method)
                              & (frame["fraction"] == frame["fraction"].max())][measure]
                 row |= {key: most.mean(), f"{key}_se": most.sem()}
-        published = paper.VERIFICATION[SETS[name].stands_for].get(method) if not SETS[name].fixed else None
+        published = paper.VERIFICATION.get(SETS[name].beside, {}).get(method)
         row |= {"paper_auc": published[n - 1][0], "paper_se": published[n - 1][1]} if published else {}
         rows.append(row)
     return pd.DataFrame(rows)

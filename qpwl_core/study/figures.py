@@ -1,0 +1,168 @@
+"""The figures of a report: pure functions, tables in, plotly figures out. Colours of text and grid are the page's."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from qpwl_core import paper
+from qpwl_core.methods import METHODS
+from qpwl_core.study.sets import SETS
+from qpwl_core.study.tables import mean_of
+
+# Okabe–Ito, a colour a method; what is beyond the paper is dotted, and every method has a marker of its own
+COLOURS = {"qp-wl": "#D55E00", "qp-npl": "#0072B2", "mp-npl": "#009E73", "qp-cls": "#CC79A7", "jaeger-2019": "#0072B2",
+           "meanstd-npl": "#E69F00", "attentive-npl": "#56B4E9", "pswe-npl": "#999999"}
+SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
+RATES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)      # ticks of a DET curve
+
+
+def _line(method: str) -> dict:
+    return {"color": COLOURS.get(method, "#777777"), "width": 3 if method == "qp-wl" else 2,
+            "dash": "solid" if METHODS[method].in_paper else "dot"}
+
+
+def _marker(method: str) -> dict:
+    return {"symbol": SYMBOLS[list(METHODS).index(method) % len(SYMBOLS)], "size": 8}
+
+
+def _figure(x: str, y: str, **layout):
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.update_layout(template="none", xaxis_title=x, yaxis_title=y, height=420, hovermode="closest",
+                         margin={"l": 70, "r": 20, "t": 30, "b": 60}, legend={"orientation": "h", "y": -0.22}, **layout)
+    return figure
+
+
+def _curve(figure, method: str, x, y, se=None, text="", mode="lines", shaded=False, **place) -> None:
+    """One method's curve, its standard error as a shaded band or as bars."""
+    name = METHODS[method].title
+    if shaded:
+        band = np.concatenate([y - se, (y + se)[::-1]])
+        figure.add_scatter(x=np.concatenate([x, x[::-1]]), y=band, fill="toself", fillcolor=_line(method)["color"],
+                           opacity=0.2, line={"width": 0}, mode="lines", hoverinfo="skip", showlegend=False,
+                           legendgroup=method, **place)
+    bars = None if shaded or se is None else {"type": "data", "array": se, "thickness": 1}
+    figure.add_scatter(x=x, y=y, name=name, mode=mode, line=_line(method), marker=_marker(method), error_y=bars,
+                       legendgroup=method, hovertemplate=f"{name}<br>%{{x:.3g}}: %{{y:.4f}}<extra>{text}</extra>",
+                       **place)
+
+
+def _each(frame, name: str):
+    """The rows of a set, method by method."""
+    own = frame[frame["set"] == name]
+    return own.groupby("method", sort=False)
+
+
+def roc(tables: dict, name: str, n: int = 5):
+    """Mean ROC curves with their standard error, as in Figures 2, 5 and 7 of the paper."""
+    curves = tables["roc"][tables["roc"]["n"] == n]
+    figure = _figure("false positive rate", "true positive rate")
+    for method, own in _each(curves, name):
+        _curve(figure, method, own["fpr"].to_numpy(), own["tpr"].to_numpy(), own["se"].to_numpy(), shaded=True)
+    lowest = curves[(curves["set"] == name) & (curves["fpr"] == 0.01)]["tpr"].min()
+    figure.update_xaxes(range=[-0.005, 0.5])
+    figure.update_yaxes(range=[max(0.0, np.floor(10 * lowest) / 10 - 0.02), 1.01])
+    return figure
+
+
+def det(tables: dict, name: str, n: int = 5):
+    """DET curves on normal-deviate axes, down to what the trials can measure."""
+    from scipy.stats import norm
+
+    people = tables["cells"].loc[tables["cells"]["set"] == name, "tested_people"].max()
+    floor = 3 / (people * (people - 1))
+    curves = tables["roc"][(tables["roc"]["n"] == n) & (tables["roc"]["fpr"] >= floor) & (tables["roc"]["fpr"] < 1)
+                           & (tables["roc"]["tpr"] < 1) & (tables["roc"]["tpr"] > 0)]
+    figure = _figure("false match rate", "false non-match rate")
+    for method, own in _each(curves, name):
+        _curve(figure, method, norm.ppf(own["fpr"]), norm.ppf(1 - own["tpr"]))
+    ticks = {"tickvals": norm.ppf(RATES), "ticktext": [f"{rate:.1%}".replace(".0%", "%") for rate in RATES]}
+    figure.update_xaxes(range=norm.ppf([min(floor, 0.05) * 0.9, 0.5]).tolist(), **ticks)
+    figure.update_yaxes(range=norm.ppf([0.0008, 0.5]).tolist(), **ticks)
+    figure.update_traces(hovertemplate="%{fullData.name}<extra></extra>")
+    return figure
+
+
+def cmc(tables: dict, name: str):
+    """How often the right person is among the k nearest."""
+    figure = _figure("rank k", "right person among the k nearest")
+    for method, own in _each(tables["cmc"], name):
+        _curve(figure, method, own["rank"], own["rate"], own["se"], mode="lines+markers")
+    return figure
+
+
+def auc_over_n(tables: dict, name: str):
+    """Our Table 1 as curves, and the paper's (dashed, grey)."""
+    figure = _figure("observed sequences n", "AUC of verification")
+    for method, own in _each(tables["table"], name):
+        _curve(figure, method, own["n"], own["auc"], own["se"], mode="lines+markers")
+    for method, values in paper.VERIFICATION.get(SETS[name].beside, {}).items():
+        if method in set(tables["table"].loc[tables["table"]["set"] == name, "method"]):
+            figure.add_scatter(x=list(range(1, 6)), y=[auc for auc, _ in values], mode="lines+markers", opacity=0.55,
+                               name=f"{METHODS[method].title}, paper", marker=_marker(method), legendgroup=method,
+                               line={"color": COLOURS[method], "width": 1, "dash": "dash"}, visible="legendonly"
+                               if method != "qp-wl" else True)
+    figure.update_xaxes(dtick=1)
+    return figure
+
+
+def over_fraction(tables: dict, name: str, which: str):
+    """Identification accuracy or AUC against imposters over the fraction of people enrolled, n = 5."""
+    measure = {"identification": "accuracy", "imposters": "auc"}[which]
+    figure = _figure("fraction of people enrolled", "accuracy" if measure == "accuracy" else "AUC against imposters")
+    for method, own in _each(mean_of(tables[which], measure, "set", "method", "fraction"), name):
+        _curve(figure, method, own["fraction"], own[measure], own["se"], mode="lines+markers")
+    figure.update_xaxes(tickformat=".0%")
+    return figure
+
+
+def differences(tables: dict, names: list[str], n: int):
+    """QP-WL minus every other method, with intervals that resample people: right of nought QP-WL leads."""
+    found = tables["differences"]
+    found = found[found["set"].isin(names) & (found["n"] == n)]
+    figure = _figure("AUC of QP-WL minus AUC of the other", "")
+    for method, own in found.groupby("against", sort=False):
+        figure.add_scatter(
+            x=own["difference"], y=[SETS[name].title for name in own["set"]], mode="markers",
+            name=METHODS[method].title,
+            marker={**_marker(method), "color": COLOURS.get(method, "#777777"), "size": 11},
+            error_x={"type": "data", "symmetric": False, "array": own["high"] - own["difference"],
+                     "arrayminus": own["difference"] - own["low"], "thickness": 1.5},
+            hovertemplate=f"against {METHODS[method].title}<br>%{{y}}: %{{x:+.4f}}<extra></extra>")
+    figure.add_vline(x=0, line={"color": "#888888", "width": 1})
+    figure.update_layout(scattermode="group", margin_l=190, height=160 + 90 * len(set(found["set"])),
+                         legend={"orientation": "v", "y": 1})
+    return figure
+
+
+def wasserstein_against_jensen_shannon():
+    """Figure 1 of the paper: three distributions, and what both measures say as one is moved away."""
+    import torch
+    from plotly.subplots import make_subplots
+
+    from qpwl_core.distances import wasserstein
+    from qpwl_core.divergences import jensen_shannon
+
+    levels = torch.linspace(0, 1, 65, dtype=torch.float64)
+    bump = torch.where(levels < 0.5, (levels / 2).sqrt(), 1 - ((1 - levels) / 2).sqrt())     # triangle on [0, 1]
+    shifts = torch.linspace(0, 4, 81, dtype=torch.float64)
+    moved = (bump + shifts[:, None])[:, None]                                                # (81, 1, 65)
+    still = bump.expand_as(moved)
+    figure = make_subplots(1, 2, subplot_titles=("three distributions", "as q₂ is moved away from q₁"))
+    for name, shift, colour in (("q₁", 0.0, "#0072B2"), ("q₂", 1.25, "#009E73"), ("q₃", 3.0, "#D55E00")):
+        figure.add_scatter(x=[shift, shift + 0.5, shift + 1], y=[0, 2, 0], fill="tozeroy", mode="lines", name=name,
+                           line={"color": colour}, row=1, col=1)
+    for name, values, colour in (("Wasserstein W₁", wasserstein(still, moved, levels), "#CC79A7"),
+                                 ("√ Jensen–Shannon", jensen_shannon(still, moved, levels).sqrt(), "#56B4E9")):
+        figure.add_scatter(x=shifts.tolist(), y=values.tolist(), mode="lines", name=name, line={"color": colour,
+                           "width": 3}, row=1, col=2)
+    for name, shift in (("q₂", 1.25), ("q₃", 3.0)):
+        figure.add_vline(x=shift, row=1, col=2, line={"color": "#888888", "dash": "dot"}, annotation_text=name)
+    figure.update_layout(template="none", height=380, margin={"l": 60, "r": 20, "t": 40, "b": 60},
+                         legend={"orientation": "h", "y": -0.2})
+    figure.update_xaxes(title="value", row=1, col=1)
+    figure.update_yaxes(title="density", row=1, col=1)
+    figure.update_xaxes(title="moved by", row=1, col=2)
+    figure.update_yaxes(title="distance to q₁", row=1, col=2)
+    return figure
