@@ -36,12 +36,13 @@ def colours_of(people: list[str]) -> dict[str, str]:
 def chart(figure, key: str, alt: str, data=None, **options):
     """Show a figure, with its data (a DataFrame) as CSV and itself as a web page to take away; returns the selection.
 
+    ``data`` may be a function that gives the DataFrame, so that one which takes time is made when it is asked for.
     ``options`` go to ``st.plotly_chart``, such as ``on_select="rerun"``. Files are made when they are asked for.
     """
     chosen = st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False}, **options)
     with st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export"):
         if data is not None:
-            st.download_button("Data (CSV)", lambda: data.to_csv(index=False), f"{key}.csv", "text/csv",
+            st.download_button("Data (CSV)", lambda: (data() if callable(data) else data).to_csv(index=False), f"{key}.csv", "text/csv",
                                on_click="ignore", key=f"{key}-csv")
         st.download_button("Figure (HTML)", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html",
                            on_click="ignore", key=f"{key}-html")
