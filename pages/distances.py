@@ -69,24 +69,29 @@ st.markdown(f"**{names['wasserstein']} {verdict} cosine**: AUC {found.aucs['wass
 
 view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="histograms", required=True,
                             key="distances_view", label_visibility="collapsed", **KEPT)
-table = pd.DataFrame({"first": labels[found.index[pairs.first]], "second": labels[found.index[pairs.second]],
-                      "genuine": pairs.genuine} | values)
+one_of, other_of = labels[found.index[pairs.first]], labels[found.index[pairs.second]]            # (P,)
+
+
+def pairs_table() -> pd.DataFrame:
+    return pd.DataFrame({"first": one_of, "second": other_of, "genuine": pairs.genuine} | values)
+
+
 alt = f"of {genuine} genuine and {imposters} imposter pairs by Wasserstein, cosine and Euclidean distance"
 if view == "histograms":
-    chart(histograms(values, pairs.genuine, titles), "distances-histograms", f"Histograms {alt}", table)
+    chart(histograms(values, pairs.genuine, titles), "distances-histograms", f"Histograms {alt}", pairs_table)
     st.caption("The less the two overlap, the better: AUC is the chance that a genuine pair is nearer than an imposter "
                "pair. Windows cut from one recording are not compared with each other.")
 elif view == "matrices":
-    chart(matrices(found.distances, subjects, titles), "distances-matrices", f"Distance matrices {alt}", table)
+    chart(matrices(found.distances, subjects, titles), "distances-matrices", f"Distance matrices {alt}", pairs_table)
     st.caption("A row and a column is a sequence, lines separate people, dark is near. Good: dark squares on the "
                "diagonal only.")
 elif view == "maps":
     drawn = maps_of(*key, each, points, p, found)
     shares = [f"{title}, shows {share:.0%}" for title, (_, share) in zip(titles, drawn.values(), strict=True)]
-    places = pd.concat([pd.DataFrame(xy, columns=["x", "y"]).assign(person=subjects, distance=measure)
-                        for measure, (xy, _) in drawn.items()])
     chart(maps({measure: xy for measure, (xy, _) in drawn.items()}, subjects, colours, shares), "distances-maps",
-          f"Maps of {len(subjects)} sequences of {len(set(subjects))} people by three distances", places)
+          f"Maps of {len(subjects)} sequences of {len(set(subjects))} people by three distances",
+          lambda: pd.concat([pd.DataFrame(xy, columns=["x", "y"]).assign(person=subjects, distance=measure)
+                             for measure, (xy, _) in drawn.items()]))
     st.caption("Classical multidimensional scaling: points as far apart as the distances say, as well as a plane can. "
                "“Shows”: the share of the squared distances that the two axes hold; the rest is not seen here.")
 else:
@@ -98,7 +103,7 @@ else:
             set_state(distances_first=one, distances_second=other)
 
     chart(against(values["wasserstein"], values["cosine"], pairs.genuine, index, (names["wasserstein"], "−cos")),
-          "distances-scatter", f"Scatter {alt}", table, on_select=clicked, selection_mode="points")
+          "distances-scatter", f"Scatter {alt}", pairs_table, on_select=clicked, selection_mode="points")
     st.caption("A point is a pair of sequences. Where the two distances agree, points lie on a rising line: click one "
                "that lies off it.")
 
@@ -108,7 +113,7 @@ gap = place["wasserstein"] - place["cosine"]
 worst = disagreeing(pairs, gap, 6)
 right = np.where((gap[worst] < 0) == pairs.genuine[worst], "Wasserstein", "cosine")
 listed = pd.DataFrame({
-    "one": table["first"][worst], "another": table["second"][worst],
+    "one": one_of[worst], "another": other_of[worst],
     "who": np.where(pairs.genuine[worst], "one person", "two people"), "nearer by W": 100 * place["wasserstein"][worst],
     "nearer by cosine": 100 * place["cosine"][worst], "right": right})
 
@@ -146,7 +151,7 @@ with left:
     chart(deciding({names[measure]: shares[measure] for measure in ("wasserstein", "cosine")}, best,
                    {names["wasserstein"]: COLOURS[0], "Cosine": COLOURS[1]}), "distances-deciding",
           f"Share of the twelve first filters in the distances of {first} and {second}",
-          pd.DataFrame({"filter": np.arange(filters) + 1} | parts))
+          lambda: pd.DataFrame({"filter": np.arange(filters) + 1} | parts))
     st.latex(rf"W = \sum_k W_{{{p:g}}}(k) = {parts['wasserstein'].sum():.4g}")
     st.latex(rf"1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2 = {parts['cosine'].sum():.4g}")
     st.caption("Both are sums over filters, so a bar is a filter's part in the decision.")
@@ -155,7 +160,7 @@ with right:
     of_pair = {first: colours[test.subjects[a]], second: colours[test.subjects[b]]}
     chart(two_functions(lines, seen.levels.numpy(), of_pair), "distances-functions",
           f"Quantile functions of filter {k + 1} of {first} and {second}",
-          pd.DataFrame({"level": seen.levels.numpy()} | lines))
+          lambda: pd.DataFrame({"level": seen.levels.numpy()} | lines))
     st.caption(f"Filter {k + 1}: {shares['wasserstein'][k]:.0%} of W, {shares['cosine'][k]:.0%} of what cosine sees. "
                "For p = 1 its part is the shaded area; a larger p looks at where the lines are farthest apart. Cosine "
                "divides each embedding by its length first: it cannot see that one recording is stronger in all.")

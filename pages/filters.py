@@ -84,10 +84,14 @@ with right:
                                     format_func={"best": f"the best {min(BEST, len(best_first))}",
                                                  "all": f"all {len(best_first)}"}.get, label_visibility="collapsed")
     shown = best_first[:BEST] if how_many == "best" else best_first
-    table = pd.concat([pd.DataFrame({"person": person, "filter": k + 1, "level": levels, "value": means[person][k]})
-                       for k in shown for person in chosen])
+
+    def means_table() -> pd.DataFrame:
+        return pd.concat([pd.DataFrame({"person": person, "filter": k + 1, "level": levels, "value": means[person][k]})
+                          for k in shown for person in chosen])
+
     chart(grid(means, levels, shown, found.aucs, colours), "filters-grid",
-          f"Small pictures of {len(shown)} filters: the mean quantile function of {len(chosen)} people in each", table,
+          f"Small pictures of {len(shown)} filters: the mean quantile function of {len(chosen)} people in each",
+          means_table,
           on_select=lambda: picked("filters-grid"), selection_mode="points")
     st.caption("Above each its number and AUC; a person's line is the mean over their sequences. Each picture is "
                "scaled to its own range: click one to see the numbers.")
@@ -101,20 +105,22 @@ title.subheader(f"Filter {number}: AUC {found.aucs[k]:.3f}, number {options.inde
 functions = {person: values[test.subjects == person, k] for person in chosen}              # (n, L)
 left, right = st.columns(2, gap="large")
 with left:
-    table = pd.concat([pd.DataFrame({"person": person, "sequence": i + 1, "level": levels, "value": line})
-                       for person, lines in functions.items() for i, line in enumerate(lines)])
+    def functions_table() -> pd.DataFrame:
+        return pd.concat([pd.DataFrame({"person": person, "sequence": i + 1, "level": levels, "value": line})
+                          for person, lines in functions.items() for i, line in enumerate(lines)])
+
     chart(large({person: lines[:THIN] for person, lines in functions.items()}, levels, colours), "filters-large",
-          f"Quantile functions of filter {number}: each sequence of {len(chosen)} people thin, their means bold", table)
+          f"Quantile functions of filter {number}: each sequence of {len(chosen)} people thin, their means bold",
+          functions_table)
     where = "learned by the model" if points is None and gallery.own is not None else "evenly spaced"
     st.caption(f"Thin: one sequence; bold: the person's mean, which is the Wasserstein barycentre of their "
                f"distributions. Dotted: the {len(levels) - 2} levels, {where}.")
 with right:
     knots = {person: lines.mean(0) for person, lines in functions.items()}
     heights = {person: density(torch.from_numpy(x), seen.levels)[1].numpy() for person, x in knots.items()}
-    table = pd.concat([pd.DataFrame({"person": person, "from": knots[person][:-1], "to": knots[person][1:],
-                                     "density": heights[person]}) for person in chosen])
-    chart(densities(knots, heights, colours), "filters-density",
-          f"Densities of filter {number}, one a person", table)
+    chart(densities(knots, heights, colours), "filters-density", f"Densities of filter {number}, one a person",
+          lambda: pd.concat([pd.DataFrame({"person": person, "from": knots[person][:-1], "to": knots[person][1:],
+                                           "density": heights[person]}) for person in chosen]))
     st.caption("The same means read the other way round: between two levels lies a known share of all frames, so the "
                "density is that share over the distance of the two quantiles.")
 

@@ -20,16 +20,16 @@ def choose_p() -> float:
 
 def choose_points(gallery: Gallery) -> int | None:
     """M even levels, or None for the levels that the model learned."""
-    if gallery.own is not None:
+    learned = gallery.own is not None
+    if learned:
         words = {"learned": f"learned, M = {len(gallery.own) - 2}", "even": "even"}
-        kind = st.segmented_control("Levels", list(words), format_func=words.get,
-                                    key="levels", default="learned", required=True, **KEPT,
-                                    help="Where each quantile function is sampled: where the model learned to look, "
-                                         "or at M evenly spaced levels of your choice. Nothing is trained again.")
-        if kind == "learned":
-            return None
-    return st.slider("Sampling points M", 1, 64, 16, key="M", **KEPT,
-                     help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
+        learned = "learned" == st.segmented_control(
+            "Levels", list(words), format_func=words.get, key="levels", default="learned", required=True, **KEPT,
+            help="Where each quantile function is sampled: where the model learned to look, or at M evenly spaced "
+                 "levels of your choice. Nothing is trained again.")
+    points = st.slider("Sampling points M", 1, 64, 16, key="M", disabled=learned, **KEPT,
+                       help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
+    return None if learned else points
 
 
 def gallery_or_stop(entry: Entry) -> Gallery:

@@ -43,9 +43,9 @@ def show_firing(entry: Entry, k: int) -> None:
     strongest = response.seconds[response.values[k].argmax()]
     field = (max(0.0, strongest - response.field / 2), min(seconds[-1], strongest + response.field / 2))
     drawn = {channel: raw[:, one.channels.index(channel)] for channel in channels}
-    table = pd.DataFrame({"seconds": seconds, "fires": fires} | drawn)
     chart(firing(seconds, drawn, fires, response.seconds, response.values[k], threshold, field), "filters-firing",
-          f"{len(channels)} raw channels over {seconds[-1]:.0f} seconds, marked where filter {k + 1} fires", table)
+          f"{len(channels)} raw channels over {seconds[-1]:.0f} seconds, marked where filter {k + 1} fires",
+          lambda: pd.DataFrame({"seconds": seconds, "fires": fires} | drawn))
     st.latex(rf"\text{{fires where}}\quad \Gamma_{{{k + 1}}}(t) \ge \tilde Q_{{{k + 1}}}({r:g}) = {threshold:.3g}"
              rf"\qquad \text{{one frame every }} {response.step * 1000:.0f}\text{{ ms, each sees }} "
              rf"{response.field:.2f}\text{{ s}}")

@@ -42,8 +42,8 @@ def chart(figure, key: str, alt: str, data=None, **options):
     chosen = st.plotly_chart(figure, key=key, alt=alt, config={"displaylogo": False}, **options)
     with st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export"):
         if data is not None:
-            st.download_button("Data (CSV)", lambda: (data() if callable(data) else data).to_csv(index=False), f"{key}.csv", "text/csv",
-                               on_click="ignore", key=f"{key}-csv")
+            st.download_button("Data (CSV)", lambda: (data() if callable(data) else data).to_csv(index=False),
+                               f"{key}.csv", "text/csv", on_click="ignore", key=f"{key}-csv")
         st.download_button("Figure (HTML)", lambda: figure.to_html(include_plotlyjs=True), f"{key}.html", "text/html",
                            on_click="ignore", key=f"{key}-html")
     return chosen
