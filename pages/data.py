@@ -46,12 +46,6 @@ else:
         st.error(sentence_of(error), icon=":material/error:")
 
 if recordings is not None:
-    seconds = recordings.lengths.sum() / recordings.rate
-    facts = {"People": len(set(recordings.subjects.tolist())), "Sequences": f"{len(recordings):,}",
-             "Recorded": f"{seconds / 60:.0f} min" if seconds < 36000 else f"{seconds / 3600:.0f} h",
-             "Channels": len(recordings.channels), "Rate": f"{recordings.rate:g} Hz"}
-    for column, (label, value) in zip(st.columns(len(facts)), facts.items(), strict=True):
-        column.metric(label, value, border=True)
     VIEWS[view](data)
 
 st.divider()

@@ -21,12 +21,12 @@ EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0
 
 def own_view() -> None:
     """The uploader, what was found, what to mind."""
-    left, right = st.columns([1.4, 1], gap="large")
+    left, right = st.columns([1.2, 1], gap="large")
     with left:
-        rate = st.number_input("Rate of a .csv that does not say, Hz", 0.0, 1e6, 0.0, key="data_rate", on_change=_take,
-                               help="0: the file says it itself, in a first line such as # rate: 50", **KEPT)
         st.file_uploader("Recordings of several people", [suffix.removeprefix(".") for suffix in READERS],
                          key="data_upload", on_change=_take)
+        rate = st.number_input("Rate of a .csv that does not say, Hz", 0.0, 1e6, 0.0, key="data_rate", on_change=_take,
+                               help="0: the file says it itself, in a first line such as # rate: 50", **KEPT)
         if problem := st.session_state.get("data_problem"):
             st.error(sentence_of(problem), icon=":material/error:")
         st.caption(f"They stay in this session, on this computer; at most {MAX_FILES} files of {size(MAX_BYTES)} of "

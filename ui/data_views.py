@@ -16,6 +16,7 @@ from qpwl_core.preprocessing import FittedRecipe
 from qpwl_core.recordings import RecordingsError
 from ui.controls import KEPT, forget_unknown
 from ui.data import domain_for, recipe_of, recordings_for, split_of, token_of
+from ui.downloads import duration
 from ui.figures.data import Curve, channel_by_channel, recorded_time, sequence_lengths, split_map
 from ui.page import COLOURS, chart, colours_of, plain
 
@@ -47,6 +48,10 @@ def people_view(data: str) -> None:
     recordings = recordings_for(data)
     summary, said = facts(data, token_of(data))
     seconds = recordings.lengths / recordings.rate
+    numbers = {"People": len(summary), "Sequences": f"{len(recordings):,}", "Recorded": duration(seconds.sum()),
+               "Channels": len(recordings.channels), "Rate": f"{recordings.rate:g} Hz"}
+    for column, (label, value) in zip(st.columns(len(numbers)), numbers.items(), strict=True):
+        column.metric(label, value, border=True)
     left, right = st.columns([1.7, 1], gap="large")
     with left:
         st.markdown("**How long each person was recorded**")
@@ -136,7 +141,7 @@ def split_view(data: str) -> None:
     parts = _split(data)
     if parts is None:
         return
-    left, right = st.columns([1, 2.2], gap="large")
+    left, right = st.columns([1.2, 2], gap="large")
     recordings = parts.recordings
     of_part = np.empty(len(recordings), dtype="U10")
     for part, index in parts.index.items():
@@ -152,8 +157,7 @@ def split_view(data: str) -> None:
         if apart:
             st.markdown("Here training and test share no **stimulus** either, so that nobody is known by what they "
                         "watched; sequences that would break this are left out.")
-        st.dataframe(counts, hide_index=True, column_config={
-            "seconds": st.column_config.NumberColumn(format="%.0f")})
+        st.dataframe(counts[["part", "subjects", "sequences", "stimuli"]], hide_index=True)
         st.caption("The split depends on the names and the seed alone.")
     with right:
         chart(split_map(table), "data-split", "People by stimuli: " + ", ".join(
@@ -162,7 +166,7 @@ def split_view(data: str) -> None:
 
 def _split(data):
     seed = st.number_input("Seed of the split", 0, 9999, key="data_seed", width=180, **KEPT,
-                           help="0 is what the shipped models were trained with.")
+                           help="Another number, another split; the Train page uses 0.")
     try:
         return split_of(data, seed)
     except RecordingsError as error:

@@ -92,7 +92,7 @@ def split_map(table: pd.DataFrame) -> go.Figure:
             figure.add_scatter(x=[None], y=[None], mode="markers", name=part,
                                marker={"symbol": "square", "size": 12, "color": PART_COLOURS[part]})
     figure.update_layout(height=int(np.clip(130 + 16 * len(people), 300, 900)), margin=MARGIN,
-                         legend={"orientation": "h", "y": 1.06},
+                         legend={"orientation": "h", "y": 1.01, "yanchor": "bottom"},
                          xaxis={"title": "stimulus", "type": "category", "showgrid": False},
                          yaxis={"title": "person", "type": "category", "autorange": "reversed", "showgrid": False})
     return figure
