@@ -67,10 +67,10 @@ def why(who: str, taken_for: str, repeat: int, key: str) -> None:
     one, other = people.index(who), people.index(taken_for)
     sequences, by_filter = explain_pair(model.trials, filters_of(model.key, n, repeat), n, repeat, one, other)
     total, typical, first = by_filter["pair"].sum(), by_filter["typical"].sum(), by_filter.head(3)
-    closer = (first["typical"] - first["pair"]).sum()
-    st.markdown(f"In draw {repeat + 1}, **{plain(who)}** came as near as **{total:.4g}** to {plain(taken_for)}; two "
-                f"people are typically {typical:.4g} apart. Filters {', '.join(map(str, first['filter']))} alone account for "
-                f"{closer:.3g} of the {typical - total:.3g} between them.")
+    closer, most = (first["typical"] - first["pair"]).sum(), ", ".join(map(str, first["filter"]))
+    st.markdown(f"In draw {repeat + 1}, **{plain(who)}** came as near as **{total:.4g}** to {plain(taken_for)}, where "
+                f"two people are typically {typical:.4g} apart: {typical - total:.3g} less, of which filters {most} "
+                f"make up {closer:.3g}.")
     names = ("two typical strangers", f"{escape(who)} to themselves", f"{escape(who)} to {escape(taken_for)}")
     chart(figures.filters(by_filter.head(10), names), f"identification-{key}-filters",
           f"What the ten filters that matched most add to the distance of {who} to {taken_for}", by_filter)
@@ -82,9 +82,10 @@ def why(who: str, taken_for: str, repeat: int, key: str) -> None:
 
 
 def describe(index: int) -> str:
-    """A sequence by its number, what was seen or done in it, and the recording it was cut from."""
+    """A sequence by its number, what was seen or done in it, and the recording it may be cut from."""
     done = "" if gallery.stimuli is None else f", {gallery.stimuli[index]}"
-    return f"sequence {index}{done}, recording {gallery.sources[index]}"
+    cut = f", recording {gallery.sources[index]}" if len(set(gallery.sources)) < len(gallery) else ""
+    return f"sequence {index}{done}{cut}"
 
 
 def clicked(chart_key: str, *keys: str) -> None:
@@ -103,7 +104,7 @@ with left:
     right_ones = float(np.trace(shares)) / len(people)
     over = "ten draws" if draw is None else f"draw {draw + 1}"
     st.caption(f"{right_ones:.1%} of {len(people) * (len(scores) if draw is None else 1)} who came in {over} were "
-               "named rightly. Click a cell to see why.")
+               "named rightly; the darker a cell, the more often. Click one to see why.")
 with right:
     curves = {label: each[2] if draw is None else each[2][draw:draw + 1] for label, each in fractions.items()}
     chart(figures.cmc(curves, looks), "identification-cmc", "How often the right person is among the k nearest",

@@ -34,8 +34,9 @@ def cmc(curves: dict, looks: dict) -> go.Figure:
         figure.add_scatter(x=ranks, y=mean, name=label, mode="lines+markers", legendgroup=label,
                            line=looks[label] | {"width": 2.5},
                            hovertemplate=f"{label}<br>%{{y:.1%}} are among the %{{x}} nearest<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=440, legend=TOP, xaxis={"title": "k, people looked at", "dtick": 1 if len(
-        ranks) < 20 else None}, yaxis={"title": "right person among the k nearest", "tickformat": ".0%"})
+    figure.update_layout(margin=MARGIN, height=480, legend=TOP,
+                         xaxis={"title": "k, people looked at", "tickformat": "d"},
+                         yaxis={"title": "right person among the k nearest", "tickformat": ".0%"})
     return figure
 
 
@@ -43,7 +44,7 @@ def confusion(shares: np.ndarray, people: list[str]) -> go.Figure:
     """Who was taken for whom. (S, S); rows are who came. Invisible points over the cells can be clicked."""
     colours = [[0, "rgba(128,128,128,0.08)"], [0.001, "rgba(0,114,178,0.15)"], [1, "#0072B2"]]
     figure = go.Figure(go.Heatmap(z=np.round(shares, 3), x=people, y=people, zmin=0, zmax=1, colorscale=colours, xgap=1,
-                                  ygap=1, hoverinfo="skip", colorbar={"tickformat": ".0%", "thickness": 12}))
+                                  ygap=1, hoverinfo="skip", showscale=False))
     row, column = np.nonzero((shares > 0) | (len(people) <= 30))
     figure.add_scatter(
         x=[people[j] for j in column], y=[people[i] for i in row], mode="markers", showlegend=False, name="cells",
@@ -52,32 +53,40 @@ def confusion(shares: np.ndarray, people: list[str]) -> go.Figure:
         hovertemplate="%{y} taken for %{x}: %{customdata[2]:.0%}<extra></extra>",
         selected={"marker": {"opacity": 0.35, "color": "#E69F00"}}, unselected={"marker": {"opacity": 0}})
     axis = {"type": "category", "showgrid": False, "nticks": 30}
-    figure.update_layout(margin=MARGIN, height=440, xaxis=axis | {"title": "taken for"},
+    figure.update_layout(margin=MARGIN, height=480, xaxis=axis | {"title": "taken for"},
                          yaxis=axis | {"title": "who came", "autorange": "reversed"})
     return figure
 
 
 def attack(table, threshold: float, colours: dict[str, str]) -> go.Figure:
-    """Every person at the door as an imposter: the distance to the nearest enrolled person, and the threshold."""
-    figure = go.Figure()
+    """Every person at the door as an imposter: the distance to the nearest enrolled person, and the threshold.
+
+    The few that are much farther than the others stand at the right edge, so that the others have room.
+    """
+    distance = table["distance"]
+    low, middle = min(distance.min(), threshold), max(distance.median(), threshold)
+    edge, figure = min(max(distance.max(), threshold), middle + 2 * (middle - low)), go.Figure()
     for inside, name in ((True, "gets in"), (False, "is sent away")):
         rows = table[table["gets_in"] == inside]
+        beyond = rows["distance"] > edge
         figure.add_scatter(
-            x=rows["distance"], y=rows["imposter"], mode="markers+text", name=name, text="as " + rows["nearest"],
-            textposition="middle right", cliponaxis=False, customdata=rows["nearest"],
-            marker={"size": 13, "symbol": "circle" if inside else "circle-open", "line": {"width": 2},
-                    "color": [colours[person] for person in rows["nearest"]]},
-            hovertemplate=f"%{{y}} {name}: %{{x:.4g}} from %{{customdata}}<extra></extra>")
+            x=rows["distance"].clip(upper=edge), y=rows["imposter"], mode="markers+text", name=name,
+            text=[f"as {who}{f', at {far:.3g} ▶' if out else ''}" for who, far, out in zip(
+                rows["nearest"], rows["distance"], beyond, strict=True)],
+            textposition=["middle left" if out else "middle right" for out in beyond], cliponaxis=False,
+            customdata=rows[["nearest", "distance"]], marker={
+                "size": 13, "symbol": "circle" if inside else "circle-open",
+                "line": {"width": 3, "color": [colours[person] for person in rows["nearest"]]},
+                "color": [colours[person] for person in rows["nearest"]]},
+            hovertemplate=f"%{{y}} {name}: %{{customdata[1]:.4g}} from %{{customdata[0]}}<extra></extra>")
     figure.add_vline(threshold, line={"color": IMPOSTER, "width": 3},
                      annotation={"text": "gets in ◀", "xanchor": "right", "yanchor": "bottom", "y": 1})
-    spread = table["distance"].max() - min(table["distance"].min(), threshold)
     figure.update_layout(
-        margin=MARGIN | {"t": 30}, height=max(300, 70 + 24 * len(table)), legend={"orientation": "h", "y": -0.12},
+        margin=MARGIN | {"t": 30}, height=max(300, 70 + 24 * len(table)), showlegend=False,
         xaxis={"title": "distance to the nearest person enrolled",
-               "range": [min(table["distance"].min(), threshold) - 0.08 * spread,
-                         max(table["distance"].max(), threshold) + 0.2 * spread]},
+               "range": [low - 0.08 * (edge - low), edge + 0.3 * (edge - low)]},
         yaxis={"title": "imposter", "type": "category", "categoryorder": "array", "nticks": 100,
-               "categoryarray": table["imposter"].tolist()[::-1], "autorange": True})
+               "categoryarray": table["imposter"].tolist()[::-1]})
     return figure
 
 
