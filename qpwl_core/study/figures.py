@@ -131,7 +131,7 @@ def differences(tables: dict, names: list[str], n: int):
                      "arrayminus": own["difference"] - own["low"], "thickness": 1.5},
             hovertemplate=f"against {METHODS[method].title}<br>%{{y}}: %{{x:+.4f}}<extra></extra>")
     figure.add_vline(x=0, line={"color": "#888888", "width": 1})
-    figure.update_layout(scattermode="group", margin_l=190, height=160 + 90 * len(set(found["set"])),
+    figure.update_layout(scattermode="group", showlegend=True, margin_l=190, height=160 + 90 * len(set(found["set"])),
                          legend={"orientation": "v", "y": 1})
     return figure
 

@@ -65,9 +65,9 @@ def web_page(preset: str, tables: dict, command: str) -> str:
 
 def _one_set(body: Body, tables: dict, name: str) -> None:
     where = f"{people(tables, name)}."
-    body.add(f'<h2 id="{name}">{escape(title(name))}</h2>',
-             f"<p>It stands for {escape(paper.DATA[SETS[name].stands_for].name)} of the paper. What differs: "
-             f"{escape(paper.differs(name))}</p>",
+    stands = "" if SETS[name].beside is None else (
+        f"It stands for {paper.DATA[SETS[name].stands_for].name} of the paper. What differs: ")
+    body.add(f'<h2 id="{name}">{escape(title(name))}</h2>', f"<p>{escape(stands + paper.differs(name))}</p>",
              f'<p class="quiet">{escape(where)} {escape(STANDARD_ERROR)}</p>', _table(tables, name),
              _error_table(tables, name))
     body.row((figures.roc(tables, name), "ROC of verification with n = 5 observed sequences, mean over repeats; "
@@ -109,12 +109,11 @@ def _transport(body: Body) -> None:
 
 
 def _terms(body: Body, names: list[str]) -> None:
-    lines = [f'<tr><td>{escape(title(name))}</td>' + "".join(
-        f'<td class="words">{escape(SETS[name].terms[what])}</td>' for what in ("citation", "licence", "url")) + "</tr>"
-        for name in names]
+    terms = "".join(f"<li><b>{escape(title(name))}</b>: {escape(SETS[name].terms['citation'])}. Terms: "
+                    f"{escape(SETS[name].terms['licence'])}. {escape(SETS[name].terms['url'])}</li>" for name in names)
     said = "".join(f"<li>{escape(text)} <small>({escape(place)})</small></li>" for place, text in paper.STATEMENTS)
     body.add('<h2 id="terms">Data, terms, budget, and what the paper says</h2>',
-             _wide(["set", "citation", "terms", "from"], lines),
+             f"<ul>{terms}</ul>",
              f"<p>Paper: {escape(paper.BUDGET)}. Here: {escape(paper.OUR_BUDGET)}</p>",
              f"<p>Beside {escape(paper.TABLE)}, the paper says:</p><ul>{said}</ul>",
              '<p class="quiet">Every figure as numbers: the CSV files beside this page, one row a repeat and setting; '
@@ -138,7 +137,7 @@ def _table(tables: dict, name: str) -> str:
                   f"<td>{last['identification']:.3f} ± {last['identification_se']:.3f}</td>",
                   f"<td>{last['imposter_auc']:.3f} ± {last['imposter_auc_se']:.3f}</td>"]
         lines.append(f"<tr><td>{escape(METHODS[method].title)}</td>{''.join(cells)}</tr>")
-    heads = [f"AUC, n = {n}" for n in range(1, 6)] + ["people resampled, n = 5", "identification, n = 5",
+    heads = [f"AUC, n = {n}" for n in range(1, 6)] + ["n = 5, people resampled", "identification, n = 5",
                                                       "imposters, AUC, n = 5"]
     return _wide(["", *heads], lines)
 

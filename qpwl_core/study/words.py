@@ -70,9 +70,9 @@ def budget(tables: dict) -> str:
     """What the trainings took."""
     cells = tables["cells"]
     threads = listed([f"{t} thread{'s' if t > 1 else ''}" for t in sorted(cells["threads"].unique())])
-    hours = (cells["seconds"] * cells["threads"]).sum() / 3600
+    minutes = (cells["seconds"] * cells["threads"]).sum() / 60
     return (f"{len(cells)} trainings, {cells['seconds'].min():.0f} to {cells['seconds'].max():.0f} s each, "
-            f"{hours:.2f} core hours together on {listed(sorted(cells['device'].unique()))} "
+            f"{minutes:.0f} core minutes together on {listed(sorted(cells['device'].unique()))} "
             f"({threads} each)")
 
 
