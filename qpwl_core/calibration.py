@@ -16,6 +16,7 @@ import numpy as np
 from qpwl_core.metrics import smallest_rate
 
 REPEATS = 20
+DEFAULT_FMR = 0.1
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,13 @@ class Calibration:
     @property
     def note(self) -> str:
         """What to know about it, in a sentence or two."""
-        text = (f"Set on {self.people} calibration people so that {self.fmr:.3g} of all strangers get in when "
+        text = (f"Set on {self.people} calibration people so that {_percent(self.fmr)} of all strangers get in when "
                 f"{_count(self.enrolled, 'person', 'people')} may be mistaken for them ({self.trials} trials)")
         if self.emulated < self.enrolled:
-            text += (f"; with {self.emulated} enrolled that is a rate of {self.aimed:.2g}, and {self.enrolled} are "
+            text += (f"; with {self.emulated} enrolled that is {_percent(self.aimed)}, and {self.enrolled} are "
                      "extrapolated as independent chances")
         if not self.measurable:
-            text += f". So few trials cannot measure a rate below {smallest_rate(self.trials):.2g}: take it as a guide"
+            text += f". So few trials cannot measure a rate below {_percent(smallest_rate(self.trials))}: take it as a guide"
         return text + "."
 
 
@@ -106,6 +107,10 @@ def _own_distances(distances, left: np.ndarray, kept: np.ndarray, n: int, source
     near = between.min(1)
     near = near[np.isfinite(near)]
     return near[:len(near) // n * n].reshape(-1, n).mean(1)
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.2g} %"
 
 
 def _count(number: int, one: str, many: str) -> str:

@@ -8,6 +8,7 @@ and rejects where that is above a threshold; verification looks at the claimed p
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import torch
@@ -109,6 +110,14 @@ class Enrolled:
         """Each person's first sequence. (J,)"""
         return np.searchsorted(self.owner, np.arange(len(self.names)))
 
+    def owners_of(self, values) -> list[str | None]:
+        """Under which name each of some embeddings (n, *shape) is enrolled, if it is that very sequence. (n,)"""
+        return [self._by_bytes.get(np.asarray(x, dtype=np.float32).tobytes()) for x in values]
+
+    @cached_property
+    def _by_bytes(self) -> dict[bytes, str]:
+        return {x.tobytes(): self.names[j] for x, j in zip(self.values.numpy(), self.owner, strict=True)}
+
     def nearest_of(self, person: int, between: np.ndarray) -> np.ndarray:
         """Which sequence of a person is nearest to each presented one. (n, N) -> (n,)"""
         own = np.flatnonzero(self.owner == person)
@@ -128,6 +137,8 @@ class Decision:
     model: str
     compared: tuple[str, ...]    # whose filters are shown: the nearest (or the claimed), and the next best
     filters: np.ndarray          # (1 or 2, K) what each filter adds to their d_j
+    presented: Tensor            # (n, *shape)
+    matched: Tensor              # (1 or 2, n, *shape) the nearest enrolled sequences of those compared
     copies: int                  # presented sequences that are themselves enrolled: no fair match
 
     @property
@@ -170,10 +181,10 @@ def decide(enrolled: Enrolled, presented, model: str, threshold: float, claimed:
     order = np.argsort(distances, kind="stable")
     first = order[0] if claimed is None else enrolled.names.index(claimed)
     compared = [first, *[j for j in order if j != first][:1]]
-    nearest = [enrolled.nearest_of(j, between) for j in compared]
+    matched = torch.stack([enrolled.values[enrolled.nearest_of(j, between)] for j in compared])
     return Decision(
         claimed, enrolled.names[first] if distances[first] <= threshold else None,
         tuple(enrolled.names[j] for j in order), distances[order], float(threshold), len(presented), model,
         tuple(enrolled.names[j] for j in compared),
-        np.stack([enrolled.space.by_filter(presented, enrolled.values[which]).mean(0) for which in nearest]),
+        np.stack([enrolled.space.by_filter(presented, theirs).mean(0) for theirs in matched]), presented, matched,
         sum(bool((enrolled.values[between[i].argmin()] == x).all()) for i, x in enumerate(presented)))

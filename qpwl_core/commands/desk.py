@@ -13,7 +13,7 @@ WHOSE = argument("--subject", metavar="S", help="whose sequences to take, where 
 WHICH = argument("--sequences", type=int, nargs="+", metavar="I", help="which of their sequences, counted from 0 (all)")
 PRESENTED = (argument("--data", required=True, metavar="NAME|PATH", help="what is presented: a file or a data set"),
              WHOSE, WHICH,
-             argument("--fmr", type=float, metavar="F", help="threshold for this share of strangers let in (0.05)"),
+             argument("--fmr", type=float, metavar="F", help="threshold for this share of strangers let in (0.1)"),
              argument("--threshold", type=float, metavar="T", help="or this very distance"),
              argument("--json", action="store_true", help="print the decision as JSON"), DESK, THREADS)
 
@@ -132,7 +132,7 @@ def _calibration(args, n, people, claimed):
     """The threshold for a false match rate, set on the calibration people beside the model."""
     import numpy as np
 
-    from qpwl_core.calibration import calibrate
+    from qpwl_core.calibration import DEFAULT_FMR, calibrate
     from qpwl_core.gallery import load_gallery
 
     gallery = Path(args.model) / "gallery.safetensors"
@@ -141,6 +141,6 @@ def _calibration(args, n, people, claimed):
     part = load_gallery(args.model).part("calibration")
     if not len(part):
         raise ValueError("the gallery of this model has no calibration people to set a threshold on: give --threshold")
-    return calibrate(part.distances(), part.subjects, 0.05 if args.fmr is None else args.fmr, n=n,
+    return calibrate(part.distances(), part.subjects, DEFAULT_FMR if args.fmr is None else args.fmr, n=n,
                      enrolled=1 if claimed is not None else len(people),
                      sequences=int(np.median([person.sequences for person in people])), sources=part.sources)
