@@ -153,8 +153,8 @@ def test_an_upload_is_reported_chosen_and_used():
     assert not page.error
     assert page.sidebar.selectbox(key="data").value == "own:my-walk"
     assert "5 people, 25 sequences" in " ".join(text.value for text in page.markdown).replace("\\", "")
-    assert [text.value.replace("\\", "") for text in page.warning] == [
-        f"{said[0].upper()}{said[1:]}." for said in remarks(few)]
+    assert page.warning[0].value.replace("\\", "") == "\n\n".join(
+        f"{said[0].upper()}{said[1:]}." for said in remarks(few))
     assert "\\*bob\\*" in page.warning[0].value
     table = page.main.dataframe[-1].value.set_index("subject")["use"]
     assert table["*bob*"] == "nothing to compare with"

@@ -13,7 +13,7 @@ from qpwl_core.inspection import ENOUGH
 from qpwl_core.recordings import RecordingsError
 from ui.controls import KEPT
 from ui.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, uploads
-from ui.data_views import facts, sentence_of
+from ui.data_views import facts, say_remarks, sentence_of
 from ui.page import plain
 
 EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0.98\nann,1,walk,0.15,-0.97\n…"
@@ -51,7 +51,7 @@ def _take() -> None:
     try:
         st.session_state["data"] = take_upload(file, file.name, st.session_state.get("data_rate") or None)
     except RecordingsError as error:
-        st.session_state["data_problem"] = str(error)
+        st.session_state["data_problem"] = str(error).replace("or pass rate=250", "or give its rate here")
 
 
 def _report(name: str) -> None:
@@ -72,8 +72,7 @@ def _report(name: str) -> None:
         if domain != own.domain:
             uploads()[name] = replace(own, domain=domain)
             st.rerun()
-        for sentence in said:
-            st.warning(sentence_of(sentence), icon=":material/info:")
+        say_remarks(said)
         if not said:
             st.success(f"Nothing to mind: everybody has {ENOUGH} sequences or more.", icon=":material/check_circle:")
         st.caption("Channels: " + plain(", ".join(found.channels[:12])) + (" …" if len(found.channels) > 12 else ""))

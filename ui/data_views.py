@@ -43,6 +43,12 @@ def sentence_of(words) -> str:
     return plain(f"{str(words)[0].upper()}{str(words)[1:]}.")
 
 
+def say_remarks(said: list[str]) -> None:
+    """What to mind, in one box."""
+    if said:
+        st.warning("\n\n".join(map(sentence_of, said)), icon=":material/info:")
+
+
 def people_view(data: str) -> None:
     """Who was recorded, how often, for how long."""
     recordings = recordings_for(data)
@@ -62,8 +68,7 @@ def people_view(data: str) -> None:
         st.markdown("**How long one sequence is**")
         chart(sequence_lengths(seconds, COLOURS[0]), "data-lengths", f"Lengths of {len(seconds)} sequences, "
               f"{seconds.min():.2f} to {seconds.max():.2f} s.", pd.DataFrame({"seconds": seconds}))
-    for sentence in said:
-        st.warning(sentence_of(sentence), icon=":material/info:")
+    say_remarks(said)
     with st.expander("Person by person", icon=":material/table:"):
         st.dataframe(summary, hide_index=True, column_config={
             "seconds": st.column_config.NumberColumn(format="%.1f")})

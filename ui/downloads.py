@@ -45,7 +45,7 @@ class Download:
         except StoppedError:
             self.phase = "stopped"
         except RecordingsError as error:
-            self.error, self.phase = str(error), "failed"
+            self.error, self.phase = _without_folder(error), "failed"
         except Exception as error:  # a thread has nobody else to tell
             self.error, self.phase = f"the download failed ({type(error).__name__})", "failed"
 
@@ -123,7 +123,8 @@ def download_panel(dataset: Dataset) -> None:
     if job is not None and job.phase == "failed":
         st.error(plain(job.error), icon=":material/error:")
     if not dataset.downloads:
-        st.info(plain(dataset.instructions("its source offers no direct download")), icon=":material/folder_open:")
+        sentence = _without_folder(dataset.instructions("its source offers no direct download"))
+        st.info(plain(sentence), icon=":material/folder_open:")
         st.button("I have put it there", icon=":material/refresh:", key="data_look_again")
         return
     free = shutil.disk_usage(_existing(cache_folder())).free
@@ -147,6 +148,11 @@ def _watch(name: str) -> None:
     elif job.phase == "fetching":
         st.button("Stop", icon=":material/stop:", key="data_stop", on_click=job.stopped.set,
                   help="What has arrived is kept; a later download goes on from there.")
+
+
+def _without_folder(error: RecordingsError) -> str:
+    """The sentence as it holds here, where there is no folder to name."""
+    return str(error).removesuffix(", or name the folder where it is") + "."
 
 
 def _existing(folder):

@@ -13,6 +13,7 @@ from qpwl_core.comparing import filter_aucs, pairs_of
 from qpwl_core.distances import pairwise_wasserstein, wasserstein
 from qpwl_core.quantiles import QuantileLayer
 from qpwl_core.triples import draw_triple, strangers_nearer
+from ui.controls import KEPT, choose_p
 from ui.figures.home import all_filters, two_pairs
 from ui.figures.quantiles import quantile_functions
 from ui.library import Entry, _gallery, entries, gallery_of
@@ -66,12 +67,6 @@ def failures(folder: str, checksum: str, p: float, k: int) -> tuple[tuple[int, i
                  for x in (one, seen.values))
 
 
-def order_slider() -> float:
-    """The order p, shared by all pages."""
-    return st.slider("Order p", 1.0, 8.0, 1.0, 0.5, key="p", bind="query-params", persist_state="session",
-                     help="p = 1 weighs all differences alike; a larger p looks at the largest ones.")
-
-
 def learned(entry: Entry) -> None:
     """Three recordings of held-out people through the eyes of the best filter, and all filters together."""
     folder, checksum = str(entry.folder), entry.card["sha256"]
@@ -79,11 +74,11 @@ def learned(entry: Entry) -> None:
     k = int(table["filter"][0])
     controls, picture = st.columns([1, 2.8], gap="large")
     with controls:
-        number = st.number_input("Draw", 1, 9999, key="home_draw", bind="query-params", persist_state="session",
+        number = st.number_input("Draw", 1, 9999, key="home_draw", **KEPT,
                                  help="People and recordings are drawn at random, the first time a typical case; the "
                                       "same number draws the same.")
         st.button("Another pair", icon=":material/shuffle:", width="stretch", type="primary", on_click=_next_draw)
-        p = order_slider()
+        p = choose_p()
         index = list(draw_triple(people.subjects, people.sources,
                                  typical_seed(folder, checksum, k) + number - 1))
         one, other = people.subjects[index[0]], people.subjects[index[2]]
@@ -148,13 +143,12 @@ def raw() -> None:
     people = sorted(set(walks.subjects.tolist()))
     controls, picture = st.columns([1, 2.4], gap="large")
     with controls:
-        one = st.selectbox("One person", people, index=0, key="one", bind="query-params", persist_state="session")
-        other = st.selectbox("Another person", people, index=4, key="other", bind="query-params",
-                             persist_state="session")
-        channel = st.selectbox("Signal", walks.channels, key="signal", bind="query-params", persist_state="session")
-        points = st.slider("Sampling points M", 1, 64, 16, key="M", bind="query-params", persist_state="session",
+        one = st.selectbox("One person", people, index=0, key="one", **KEPT)
+        other = st.selectbox("Another person", people, index=4, key="other", **KEPT)
+        channel = st.selectbox("Signal", walks.channels, key="signal", **KEPT)
+        points = st.slider("Sampling points M", 1, 64, 16, key="M", **KEPT,
                            help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
-        p = order_slider()
+        p = choose_p()
     own, foreign = walks.select(subjects=one).sequences, walks.select(subjects=other).sequences
     if one == other or len(own) < 2:
         picture.info("Choose two different people to compare." if one == other else

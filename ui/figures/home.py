@@ -35,9 +35,9 @@ def all_filters(table: pd.DataFrame, colours: list[str], chosen: int) -> go.Figu
     places = list(range(len(table)))
     names = [f"<b>{k} ▲</b>" if k == chosen else f"{k}" for k in table["filter"]]
     figure = go.Figure()
-    for place, row in zip(places, table.itertuples(), strict=True):
-        figure.add_scatter(x=[place, place], y=[row.same_person, row.another_person], mode="lines", hoverinfo="skip",
-                           showlegend=False, line={"color": "rgba(128,128,128,0.5)", "width": 2})
+    ends = np.array([table["same_person"], table["another_person"], np.full(len(table), np.nan)])     # nan: a gap
+    figure.add_scatter(x=np.repeat(places, 3), y=ends.T.ravel(), mode="lines", hoverinfo="skip", showlegend=False,
+                       line={"color": "rgba(128,128,128,0.5)", "width": 2})
     for column, label, colour, symbol in (("same_person", "the same person", colours[0], "circle"),
                                           ("another_person", "another person", colours[1], "diamond")):
         figure.add_scatter(x=places, y=table[column], name=label, mode="markers", customdata=table["filter"],
