@@ -1,10 +1,11 @@
 # make run    set up what is missing and open the app          make test   everything CI checks
 # make setup  the set-up alone                                 make bench  the benchmark table
+# make screenshots  every page, light and dark, into screenshots/
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: run setup test bench lint clean
+.PHONY: run setup test bench screenshots lint clean
 .DELETE_ON_ERROR:
 
 run: .venv/.run
@@ -18,6 +19,9 @@ test: .venv/.dev .venv/.browser
 
 bench: .venv/.dev .venv/.browser
 	$(BIN)/python -m benchmarks
+
+screenshots: .venv/.dev .venv/.browser
+	$(BIN)/python -m scripts.screenshots
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

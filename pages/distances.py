@@ -13,7 +13,7 @@ from ui.library import choose_model
 from ui.page import COLOURS, chart, colours_of, plain, setup_page
 
 MOST = 400               # sequences in a picture
-VIEWS = {"histograms": "Histograms", "matrices": "Matrices", "maps": "Maps", "scatter": "One against the other"}
+VIEWS = {"histograms": "Histograms", "matrices": "Matrices", "maps": "Maps", "disagree": "Where they disagree"}
 
 setup_page("Distances", "Does the Wasserstein distance see more than cosine?")
 entry = choose_model()
@@ -94,20 +94,10 @@ elif view == "maps":
                              for measure, (xy, _) in drawn.items()]))
     st.caption("Classical multidimensional scaling: points as far apart as the distances say, as well as a plane can. "
                "“Shows”: the share of the squared distances that the two axes hold; the rest is not seen here.")
-else:
-    index = np.column_stack([found.index[pairs.first], found.index[pairs.second]])
+if view != "disagree":
+    st.stop()
 
-    def clicked() -> None:
-        if chosen := st.session_state["distances-scatter"]["selection"]["points"]:
-            one, other = (str(labels[int(i)]) for i in chosen[0]["customdata"][:2])
-            set_state(distances_first=one, distances_second=other)
-
-    chart(against(values["wasserstein"], values["cosine"], pairs.genuine, index, (names["wasserstein"], "−cos")),
-          "distances-scatter", f"Scatter {alt}", pairs_table, on_select=clicked, selection_mode="points")
-    st.caption("A point is a pair of sequences. Where the two distances agree, points lie on a rising line: click one "
-               "that lies off it.")
-
-st.subheader("Where they disagree")
+index = np.column_stack([found.index[pairs.first], found.index[pairs.second]])
 place = {measure: ranks(x) for measure, x in values.items()}
 gap = place["wasserstein"] - place["cosine"]
 worst = disagreeing(pairs, gap, 6)
@@ -118,24 +108,39 @@ listed = pd.DataFrame({
     "nearer by cosine": 100 * place["cosine"][worst], "right": right})
 
 
+def clicked() -> None:
+    if points := st.session_state["distances-scatter"]["selection"]["points"]:
+        one, other = (str(labels[int(i)]) for i in points[0]["customdata"][:2])
+        set_state(distances_first=one, distances_second=other)
+
+
 def picked() -> None:
-    for row in st.session_state["distances-disagree"]["selection"]["rows"]:
+    for row in st.session_state["distances-pairs"]["selection"]["rows"]:
         set_state(distances_first=str(listed["one"].iloc[row]), distances_second=str(listed["another"].iloc[row]))
 
 
-st.markdown("The pairs whose places in the two rankings differ most. *Nearer* is the share of all pairs that are "
-            "nearer: low is right for one person, high for two. Choose one to see which filters decide.")
-st.dataframe(listed, hide_index=True, key="distances-disagree", selection_mode="single-row", on_select=picked,
-             column_config={name: st.column_config.NumberColumn(format="%.0f %%") for name in listed
-                            if name.startswith("nearer")}, alt="Pairs on which Wasserstein and cosine disagree most")
+left, right = st.columns(2, gap="large")
+with left:
+    chart(against(values["wasserstein"], values["cosine"], pairs.genuine, index, (names["wasserstein"], "−cos")),
+          "distances-scatter", f"Scatter {alt}", pairs_table, on_select=clicked, selection_mode="points")
+with right:
+    st.markdown("Each point is a pair of sequences. Where the two distances agree, points lie on a rising line: click "
+                "one that lies off it, or choose one of those whose places in the two rankings differ most. *Nearer* "
+                "is the share of all pairs that are nearer: low is right for one person, high for two.")
+    percent = st.column_config.NumberColumn(format="%.0f %%")
+    st.dataframe(listed, hide_index=True, key="distances-pairs", selection_mode="single-row", on_select=picked,
+                 column_config={"nearer by W": percent, "nearer by cosine": percent},
+                 alt="Pairs on which Wasserstein and cosine disagree most")
+st.subheader("Which filters decide")
+shown = labels[found.index].tolist()
 for name, other in (("distances_first", "one"), ("distances_second", "another")):
-    forget_unknown(name, labels)
+    forget_unknown(name, shown)
     if name not in st.session_state:
         st.session_state[name] = str(listed[other].iloc[0])
 left, middle, side = st.columns([1, 1, 2], gap="large")
-first = left.selectbox("One sequence", labels.tolist(), key="distances_first", **KEPT)
-second = middle.selectbox("Another sequence", labels.tolist(), key="distances_second", **KEPT)
-a, b = labels.tolist().index(first), labels.tolist().index(second)
+first = left.selectbox("One sequence", shown, key="distances_first", **KEPT)
+second = middle.selectbox("Another sequence", shown, key="distances_second", **KEPT)
+a, b = (found.index[shown.index(name)] for name in (first, second))
 if a == b:
     st.info("Choose two different sequences to see which filters decide.", icon=":material/compare_arrows:")
     st.stop()

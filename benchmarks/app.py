@@ -1,0 +1,151 @@
+"""The app in a real browser: moving p or M, changing page, and the server's memory, against an empty Streamlit page.
+
+The empty page has one slider and one line of text, the empty app two such pages. Each act is timed in turns with the
+same act there, from the key or click to the last change on screen; medians are compared. The gallery is the largest
+that ships.
+"""
+
+import itertools
+import statistics
+import subprocess
+import tempfile
+from pathlib import Path
+
+from qpwl_core.files import read_json
+
+from ._browser import ROOT, chromium, serving, timed, until_still
+
+ROUNDS = 7
+PAGES = ("Home", "Data", "Quantile layer", "Train", "Filters", "Distances", "Verification",
+         "Identification and imposters", "Enrolment desk", "Results")
+EMPTY = '''
+import streamlit as st
+
+def one():
+    st.title("Empty")
+    st.write(st.slider("Order p", 1.0, 8.0, 1.0, 0.5))
+
+def other():
+    st.title("Also empty")
+    st.write(st.slider("Order p", 1.0, 8.0, 1.0, 0.5))
+
+st.navigation([st.Page(one, title="One", default=True), st.Page(other, title="Other")]).run()
+'''
+
+
+def largest_gallery() -> str:
+    """The title of the model that ships with the most to compute on."""
+    gallery = max((ROOT / "models").glob("*/gallery.safetensors"), key=lambda path: path.stat().st_size)
+    return read_json(gallery.parent / "card.json")["title"]
+
+
+def key_presses(page, label: str):
+    """An act: one step of a slider, to the right and back in turn."""
+    keys = itertools.cycle(["ArrowRight", "ArrowLeft"])
+    slider = page.get_by_role("slider", name=label, exact=False).first
+
+    def act():
+        slider.focus()
+        page.keyboard.press(next(keys))
+
+    return act
+
+
+def goes_to(page, *titles):
+    """An act: to the next of these pages, by the menu at the side."""
+    names = itertools.cycle(titles)
+    return lambda: page.get_by_test_id("stSidebarNavLink").filter(has_text=next(names)).first.click()
+
+
+def side_by_side(page, act, empty, empty_act) -> tuple[float, float]:
+    """Median seconds of an act here and on the empty page, in turns, after one of each that does not count."""
+    timed(page, act), timed(empty, empty_act)
+    times = [(timed(page, act), timed(empty, empty_act)) for _ in range(ROUNDS)]
+    return tuple(statistics.median(column) for column in zip(*times, strict=True))
+
+
+def line(what: str, ours: float, theirs: float, most: float) -> dict:
+    """A row with two floors: seconds, and the ratio to the empty page."""
+    return {"what": what, "measured": f"{ours:.2f} s", "reference": f"empty page {theirs:.2f} s",
+            "ratio": f"{ours / theirs:.3g}", "floor": f"<= 3 and {most:g} s", "ok": ours <= most and ours <= 3 * theirs}
+
+
+def megabytes(process) -> float:
+    """Memory that a process holds now."""
+    return int(subprocess.run(["ps", "-o", "rss=", "-p", str(process.pid)], capture_output=True, text=True,
+                              check=True).stdout) / 1024
+
+
+def sliders(page, address, empty, title: str) -> list[dict]:
+    """p and M, on the pages that have them, with the largest gallery."""
+    rows, empty_act = [], key_presses(empty, "Order p")
+    for path, name, query in (("", "Home", ""), ("quantile_layer", "Quantile layer", ""), ("filters", "Filters", ""),
+                              ("distances", "Distances", ""), ("verification", "Verification", "&live=true"),
+                              ("identification", "Identification", "&live=true")):
+        page.goto(f"{address}/{path}?levels=even&M=16&model={title}{query}")
+        until_still(page)
+        for label, short in (("Order p", "p"), ("M", "M")):
+            slider = page.get_by_role("slider", name=label, exact=False)
+            if slider.count() and slider.first.is_enabled():
+                ours, theirs = side_by_side(page, key_presses(page, label), empty, empty_act)
+                rows.append(line(f"app: {name}, moving {short}", ours, theirs, 0.5))
+    return rows
+
+
+def changes(page, address, empty) -> list[dict]:
+    """From Home to each page and back; a first visit of all of them does not count."""
+    rows, empty_act = [], goes_to(empty, "Other", "One")
+    page.goto(address)
+    for name in PAGES:
+        timed(page, goes_to(page, name))
+    for name in PAGES[1:]:
+        goes_to(page, "Home")()
+        until_still(page)
+        times = []
+        for _ in range(3):
+            times.append((timed(page, goes_to(page, name)), timed(empty, empty_act)))
+            timed(page, goes_to(page, "Home"))
+        ours, theirs = (statistics.median(column) for column in zip(*times, strict=True))
+        rows.append(line(f"app: opening {name}", ours, theirs, 1.5))
+    return rows
+
+
+def memory(browser, title: str, home: str) -> dict:
+    """A new server: all ten pages are the first ten interactions, ninety more follow."""
+    with serving(ROOT / "app.py", QPWL_RUNS=f"{home}/runs-2", QPWL_DESK=f"{home}/desk-2") as (address, process):
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.goto(f"{address}/?levels=even&M=16&model={title}")
+        for name in PAGES:
+            timed(page, goes_to(page, name))
+        before = megabytes(process)
+        for i in range(90):
+            if i % 10 == 0:
+                act = goes_to(page, PAGES[i // 10])
+            elif i % 10 == 1:
+                act = goes_to(page, "Distances" if i % 20 == 1 else "Filters")
+            else:
+                act = key_presses(page, "Order p")
+            timed(page, act)
+        after = megabytes(process)
+        page.close()
+    return {"what": "app: memory after 100 interactions", "measured": f"{after:.0f} MB",
+            "reference": f"after 10 {before:.0f} MB", "ratio": f"{after / before:.3g}", "floor": "<= 1.2",
+            "ok": after <= 1.2 * before}
+
+
+def run() -> list[dict]:
+    title = largest_gallery()
+    with tempfile.TemporaryDirectory() as home, chromium() as browser:
+        script = Path(home) / "empty.py"
+        script.write_text(EMPTY)
+        folders = {"QPWL_RUNS": f"{home}/runs", "QPWL_DESK": f"{home}/desk"}
+        with serving(script) as (bare, _), serving(ROOT / "app.py", **folders) as (address, _):
+            empty = browser.new_page(viewport={"width": 1400, "height": 1000})
+            page = browser.new_page(viewport={"width": 1400, "height": 1000})
+            empty.goto(bare)
+            page.goto(address)             # app.py must have run once, see ui/page.py
+            until_still(page), until_still(empty)
+            rows = sliders(page, address, empty, title) + changes(page, address, empty)
+            page.close(), empty.close()
+        rows.append(memory(browser, title, home))
+    return rows
