@@ -40,7 +40,7 @@ def new_run():
             st.latex(line)
         possible = tell_cost(data, config, lambda cost: (
             f":material/timer: {told(*cost.whole(config))} on this machine, with {cost.step * 1000:,.0f} ms a step: "
-            f"measured, on {jobs.threads()} thread(s) of the CPU."))
+            f"measured, on {jobs.threads()} of its CPU cores."))
         st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start, args=(data, config),
                   key="train_start", disabled=not possible)
         whole = ", where a file is used whole; here half of its people are held out" if data.startswith(OWN) else ""

@@ -57,11 +57,11 @@ def measure(config: Config, recordings: Recordings, held_out: int, threads: int 
     with threadpool_limits(threads or None, user_api="openmp"):
         run = Run(replace(config, pairs=2), some)
         run.learn(run.sampler.batch(0))                   # the first one also builds and allocates
-        small = _step_seconds(run, 2, 1)
+        small = _step_seconds(run, 2, 3)
         learners = len(people) - max(2, round(config.validation * len(people)))
         pairs = max(2, min(config.pairs, learners))
         most = min(pairs, len(run.sampler.people))        # what the people looked at allow
-        if most > 2 and small[0] * most / 2 < PATIENCE:
+        if most > 2 and float(np.median(small)) * most / 2 < PATIENCE:
             times, share = _step_seconds(run, most, steps), pairs / most
         else:
             times, share = small, pairs / 2

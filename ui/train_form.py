@@ -173,7 +173,7 @@ def _measuring() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, thread_name_prefix="cost")      # one at a time, or they would slow each other
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=64, ttl=600, show_spinner=False)      # the machine may be less busy by then
 def _cost(key: str, _config: Config, _learn, _held_out: int) -> Future:
     future = _measuring().submit(measure, _config, _learn, _held_out, threads())
     future.begun = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from datetime import datetime
 
 import pandas as pd
 import streamlit as st
@@ -50,8 +51,13 @@ def choose_run(at_hand: dict[str, jobs.Job], key: str) -> jobs.Job:
         st.session_state.pop(key, None)
     running = next((i for i, job in enumerate(at_hand.values()) if job.state == "running"), 0)
     chosen = st.selectbox("Run", list(at_hand), running, key=key, **BOUND, format_func=lambda name:
-                          f"{at_hand[name].spec['title']} · {BADGES[at_hand[name].state][0]}")
+                          f"{at_hand[name].spec['title']} · {begun(at_hand[name])}")
     return at_hand[chosen]
+
+
+def begun(job: jobs.Job) -> str:
+    """When it was asked for, in the time of this machine."""
+    return f"{datetime.fromisoformat(job.spec['created']).astimezone():%d %b %H:%M}"
 
 
 def watch(job: jobs.Job, show) -> None:
