@@ -75,7 +75,7 @@ def test_presets_hold_the_paper_and_what_is_beyond():
     assert {cell.seed for cell in cells[:len(cells) // 2]} == {0}             # an early stop leaves all of one seed
     assert [c.method for c in cells if c.set == "eye-gazecom-fixed" and c.seed == 0] == ["qp-wl", "jaeger-2019"]
     assert not any(METHODS[c.method].network == "jaeger" and not SETS[c.set].fixed for c in cells)
-    assert all(SETS[name].simulated or not SETS[name].files for name in PRESETS["smoke"].sets)      # it ships
+    assert all(SETS[name].simulated or not SETS[name].file for name in PRESETS["smoke"].sets)      # it ships
     assert cells_of("quick", ["gait-hapt"], ["qp-ms"], [3]) == [Cell("gait-hapt", "qp-ms", 3)]
     same = {json.dumps(Cell("eeg-uci", m, 0).config.to_dict() | {"method": ""}) for m in SETS["eeg-uci"].methods}
     assert len(same) == 1, "all methods of a set see the same network, batches and steps"

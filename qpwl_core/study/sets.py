@@ -27,7 +27,7 @@ class StudySet:
     title: str
     registered: str                   # the data set whose terms apply
     stands_for: str                   # the domain of the paper that it is held against: eye, gait or eeg
-    files: tuple[str, ...] = ()       # in the folder of raw data; none where the data set ships
+    file: str = ""                    # in the folder of raw data; none where the data set ships
     fixed: bool = False               # simplified to one gaze point and one length, as Jäger et al. 2019 need it
     changes: dict = field(default_factory=dict)   # of the preset's Config
     ships: tuple[int, int, int] | None = None     # at most so many people to test, to calibrate, sequences of each
@@ -59,17 +59,15 @@ class StudySet:
         return ("qp-wl", "jaeger-2019") if self.fixed else OF_THE_PAPER + BEYOND
 
     def check(self, folder: Path) -> None:
-        """One sentence where a file is missing."""
-        for file in self.files:
-            if not (Path(folder) / file).is_file():
-                raise RecordingsError(f"{self.name} needs {file}, and {shown(folder)} has no such file; --data names "
-                                      f"the folder of raw recordings (they come from {self.dataset.url})")
+        """One sentence where the file is missing."""
+        if self.file and not (Path(folder) / self.file).is_file():
+            raise RecordingsError(f"{self.name} needs {self.file}, and {shown(folder)} has no such file; --data names "
+                                  f"the folder of raw recordings (they come from {self.dataset.url})")
 
     def load(self, folder: Path, people: int | None = None) -> Recordings:
-        """The recordings, of all people or of so many; the files lie in ``folder``."""
+        """The recordings, of all people or of so many; raw ones lie in ``folder``."""
         self.check(folder)
-        recordings = _joined([load_recordings(Path(folder) / file) for file in self.files] if self.files else
-                             [load_dataset(self.registered)])
+        recordings = load_recordings(Path(folder) / self.file) if self.file else load_dataset(self.registered)
         facts = {"name": self.registered, "domain": self.domain, "licence": self.dataset.licence,
                  "citation": self.dataset.citation, "source": self.dataset.url}
         recordings = replace(recordings, info=recordings.info | facts)
@@ -82,17 +80,6 @@ class StudySet:
         """People to learn from (training sets some apart by itself) and people to test on."""
         parts = split(recordings, TRAIN, TEST, validation=0, stimuli_disjoint=self.dataset.stimuli_disjoint, seed=seed)
         return parts.train, parts.test
-
-
-def _joined(files: list[Recordings]) -> Recordings:
-    """Of several files, the people of a later one that the first lacks, on the channels of the first."""
-    first, *others = files
-    for other in others:
-        other = other.select(index=~np.isin(other.subjects, first.subjects))
-        columns = [other.channels.index(channel) for channel in first.channels]
-        first = Recordings(first.sequences + [x[:, columns] for x in other.sequences],
-                           [*first.subjects, *other.subjects], first.channels, first.rate, info=first.info)
-    return first
 
 
 def simplified(recordings: Recordings) -> Recordings:
@@ -120,13 +107,13 @@ def _fixed(of: StudySet, title: str, **recipe) -> StudySet:
                    changes={"recipe": {"validity": False, **recipe}})
 
 
-EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", ("eye-gazecom-40.npz",), ships=(16, 5, 18))
+EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(16, 5, 18))
 EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "eye")
 SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
-    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", ("gait-ipol-140.npz",), ships=(16, 6, 18)),
+    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(16, 6, 18)),
     StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 18)),
-    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", ("eeg-uci-28.npz", "eeg-uci-16.npz"), ships=(13, 4, 18)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 14)),
     _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
     EYE_SIMULATED,
     StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),
