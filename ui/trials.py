@@ -54,6 +54,11 @@ def _data_of(entry: Entry) -> tuple:
     return entry.card.get("set"), entry.card["config"]["domain"]
 
 
+def look_of(method: str) -> dict:
+    """The line of a method: its colour is the same on all pages."""
+    return {"color": COLOURS[list(METHODS).index(method) % len(COLOURS)], "dash": "solid"}
+
+
 def settings() -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
     a, b, c, d, e = st.columns([1.9, 1, 1.3, 1.2, 1.2], gap="medium", vertical_alignment="bottom")
@@ -96,7 +101,7 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
 
     A method has its colour on all pages, other data another dash. Without quantiles M means nothing, to a cosine p.
     """
-    methods, data, found = list(METHODS), list(dict.fromkeys(map(_data_of, chosen))), []
+    data, found = list(dict.fromkeys(map(_data_of, chosen))), []
     titles = [entry.title for entry in chosen]
     for entry in chosen:
         try:
@@ -106,7 +111,7 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
         except ValueError as error:
             st.error(f"{plain(entry.title)} is left out: {plain(error)}", icon=":material/error:")
             continue
-        colour = COLOURS[methods.index(entry.method) % len(COLOURS)]
+        colour = look_of(entry.method)["color"]
         alike = sum(other.look["color"] == colour for other in found)
         look = {"color": colour, "dash": DASHES[max(data.index(_data_of(entry)), alike) % len(DASHES)]}
         title = entry.title if titles.count(entry.title) == 1 else f"{entry.title}, {entry.id}"

@@ -85,7 +85,7 @@ def histogram(genuine, imposter, threshold: float, low: float, high: float) -> g
     return figure
 
 
-def auc(ours: dict, paper: dict, looks: dict) -> go.Figure:
+def auc(ours: dict, paper: dict, looks: dict, height: int = 340) -> go.Figure:
     """AUC over n with standard errors, ours solid, the paper's faint. name -> DataFrame (n, auc, se)"""
     figure = go.Figure()
     for name, table in ours.items():
@@ -97,7 +97,7 @@ def auc(ours: dict, paper: dict, looks: dict) -> go.Figure:
                                name=f"the paper: {name}", opacity=0.45, mode="lines+markers",
                                line=looks[name] | {"width": 1.5, "dash": "dot"}, marker={"symbol": "circle-open"},
                                hovertemplate="the paper, n = %{x}<br>AUC %{y:.4f}<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=340, legend={"orientation": "h", "y": 1.2},
+    figure.update_layout(margin=MARGIN, height=height, legend={"orientation": "h", "y": 1.2},
                          xaxis={"title": "sequences observed, n", "dtick": 1}, yaxis={"title": "AUC"})
     return figure
 
