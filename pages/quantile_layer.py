@@ -7,9 +7,10 @@ from ui.library import choose_model, entries
 from ui.page import setup_page
 from ui.samples import KEEP, SOURCES, choose_samples, mixture, try_this
 
-VIEWS = {"steps": "1 · From samples to Q̄", "points": "2 · How many points", "distance": "3 · The distance of two",
-         "slide": "4 · Why Wasserstein"}
-TRY = {"A walk": {"ql_source": "walk"}, "Two bumps": mixture((0.6, -2.0, 0.6), (0.4, 2.0, 1.0)),
+# Links carry these words as they are.
+VIEWS = {"Samples to quantiles": views.steps, "How many points": views.points, "Distance of two": views.distance,
+         "Why Wasserstein": views.slide}
+TRY = {"A walk": {"ql_source": "Walk"}, "Two bumps": mixture((0.6, -2.0, 0.6), (0.4, 2.0, 1.0)),
        "Heavy tail": mixture((0.9, 0.0, 0.5), (0.1, 1.0, 5.0), count=500),
        "Uniform": mixture((1.0, 0.0, 3.0), shape="uniform", count=500),
        "Constant": mixture((1.0, 1.0, 0.0)), "Three samples": mixture((1.0, 0.0, 2.0), count=3)}
@@ -17,20 +18,12 @@ TRY = {"A walk": {"ql_source": "walk"}, "Two bumps": mixture((0.6, -2.0, 0.6), (
 setup_page("Quantile layer",
            "How does a recording become a quantile function, and what is the Wasserstein distance between two?")
 model = choose_model() if any(entry.has_gallery for entry in entries()) else None
-view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="steps", required=True, key="ql_view",
+view = st.segmented_control("View", list(VIEWS), default="Samples to quantiles", required=True, key="ql_view",
                             label_visibility="collapsed", width="stretch", **KEEP)
-source = st.segmented_control("Samples of", list(SOURCES), format_func=SOURCES.get, default="walk", required=True,
-                              key="ql_source", **KEEP)
+source = st.segmented_control("Samples from", SOURCES, default="Walk", required=True, key="ql_source", **KEEP)
 try_this(TRY)
-one = choose_samples(source, 0, model)
+one = choose_samples(source, model)
 st.caption(one.about)
 st.divider()
 
-if view == "steps":
-    views.steps(one, model)
-elif view == "points":
-    views.points(one, model)
-elif view == "distance":
-    views.distance(one, model, source)
-else:
-    views.slide(one, model)
+VIEWS[view](one, model)

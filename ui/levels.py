@@ -12,11 +12,11 @@ from ui.library import Entry, gallery_of, model_of
 from ui.page import plain
 from ui.samples import KEEP, parse_numbers
 
-KINDS = {"even": "even", "learned": "learned", "hand": "by hand"}
+KINDS = ("even", "learned", "by hand")
 MOST = 64
 CROWDED = {"Crowd the tails": "0.01, 0.03, 0.06, 0.1, 0.3, 0.5, 0.7, 0.9, 0.94, 0.97, 0.99",
            "Crowd the middle": "0.3, 0.35, 0.4, 0.44, 0.47, 0.5, 0.53, 0.56, 0.6, 0.65, 0.7"}
-TRY_LEVELS = ({label: {"ql_levels": "hand", "ql_hand": text} for label, text in CROWDED.items()}
+TRY_LEVELS = ({label: {"ql_levels": "by hand", "ql_hand": text} for label, text in CROWDED.items()}
               | {f"M = {m}": {"ql_levels": "even", "M": m} for m in (1, 4, MOST)})
 
 
@@ -33,13 +33,13 @@ def parse_levels(text: str) -> np.ndarray:
 
 def choose_levels(entry: Entry | None) -> torch.Tensor:
     """The widgets that choose M and the levels; what cannot be used is said, and even levels stand in. (M+2,)"""
-    kind = st.segmented_control("Levels", list(KINDS), format_func=KINDS.get, default="even", required=True,
+    kind = st.segmented_control("Levels", KINDS, default="even", required=True,
                                 key="ql_levels", **KEEP)
     points = st.slider("Sampling points M", 1, MOST, 16, key="M", **KEEP, disabled=kind != "even",
                        help="Q̄ is a line through M inner knots and both ends." if kind == "even" else
                        "Only even levels have a free M.")
     even = even_levels(points)
-    if kind == "hand":
+    if kind == "by hand":
         text = st.text_input("Levels by hand", "0.05, 0.2, 0.5, 0.8, 0.95", key="ql_hand", **KEEP,
                              help=f"Up to {MOST} levels between 0 and 1, rising.")
         try:

@@ -136,10 +136,10 @@ def points(one: Samples, model: Entry | None) -> None:
               pd.DataFrame({"time": np.arange(n), "value": one.values, "gradient": weights}))
 
 
-def distance(one: Samples, model: Entry | None, source: str) -> None:
+def distance(one: Samples, model: Entry | None) -> None:
     """W_p as the area between two quantile functions, where it comes from, and the transport plan behind it."""
     st.markdown("**And the second**")
-    two = choose_samples(source, 1, model)
+    two = choose_samples(one.source, model, which=1)
     x, y = torch.from_numpy(one.values), torch.from_numpy(two.values)
     colours = (one.colour, two.colour if two.colour != one.colour else COLOURS[7])
     words, picture = st.columns(BESIDE, gap="large")

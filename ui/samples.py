@@ -15,8 +15,7 @@ from ui.library import Entry, entries, gallery_of, model_of
 from ui.page import COLOURS, colours_of, plain, recordings_of
 
 WALKS = "gait-hapt-30"
-SOURCES = {"walk": "A walk, through the network", "filter": "A filter of the model", "drawn": "A mixture, drawn",
-           "pasted": "Your own numbers"}
+SOURCES = ("Walk", "Filter", "Mixture", "Numbers")
 EXAMPLES = ("3.1, 1.2, 2.7, 0.4, 5.0, 2.2, 1.9, 4.1", "4.0, 6.5, 5.2, 7.3, 5.9")
 BUMPS = (((-2.0, 0.6, 0.6), (2.0, 1.0, 0.4), (0.0, 1.0, 0.0)),       # centre, spread, weight; of the first sample
          ((1.0, 0.8, 1.0), (4.0, 0.5, 0.3), (0.0, 1.0, 0.0)))        # and of the second
@@ -34,6 +33,7 @@ class Samples:
     colour: str
     entry: Entry | None = None      # the model they come from
     unit: str = "frame"             # what one step in time is
+    source: str = "Walk"
 
 
 def parse_numbers(text: str, most: int = MOST) -> np.ndarray:
@@ -91,25 +91,25 @@ def try_this(states: dict[str, dict]) -> None:
 
 def mixture(*bumps: tuple[float, float, float], shape: str = "Gaussian", count: int = 200) -> dict:
     """The state that draws these bumps (weight, centre, spread)."""
-    state = {"ql_source": "drawn", "ql_shape": shape, "ql_N": count}
+    state = {"ql_source": "Mixture", "ql_shape": shape, "ql_N": count}
     for i, values in enumerate([*bumps, (0.0, 0.0, 1.0), (0.0, 0.0, 1.0)][:3], 1):
         state |= {f"ql_{name}_{i}": value for name, value in zip(("weight", "centre", "spread"), values, strict=True)}
     return state
 
 
-def choose_samples(source: str, which: int, model: Entry | None) -> Samples:
+def choose_samples(source: str, model: Entry | None, which: int = 0) -> Samples:
     """The widgets of a source, and the samples they choose. ``which``: 0 for the first sample, 1 for the second.
 
     The second one of a filter is the same filter in another recording: only what one filter says can be compared.
     """
-    if source == "pasted":
+    if source == "Numbers":
         return _pasted(which)
-    if source == "drawn":
+    if source == "Mixture":
         return _drawn(which)
-    entry = walker(model) if source == "walk" else model
+    entry = walker(model) if source == "Walk" else model
     try:
         if entry is not None:
-            return _walked(which, entry) if source == "walk" else _redrawn(which, entry)
+            return _walked(which, entry) if source == "Walk" else _redrawn(which, entry)
         problem = "No model is at hand whose filters could be shown. Train one, it takes a minute."
     except FileError as error:
         problem = f"This model cannot be read: {plain(error)}."
@@ -168,7 +168,7 @@ def _redrawn(which: int, entry: Entry) -> Samples:
     values = draw_again(gallery.values[own[int(place) - 1], number].astype(float), gallery.levels, count, seed)
     about = ("Of a recording the gallery keeps only the quantile function of each filter, so these samples are drawn "
              "again from it: their distribution is the filter's, their order in time is not.")
-    return Samples(values, about, colours_of(gallery.people)[person], entry, "draw")
+    return Samples(values, about, colours_of(gallery.people)[person], entry, "draw", "Filter")
 
 
 def _filter(which: int, count: int) -> int:
@@ -209,7 +209,7 @@ def _drawn(which: int) -> Samples:
         st.error("All weights are 0, so there is nothing to draw from; the first bump is taken alone.")
         bumps = [Bump(bumps[0].centre, bumps[0].spread, 1.0, shape)]
     about = f"{count} samples of the mixture, in the order in which they were drawn."
-    return Samples(draw_mixture(bumps, count, seed), about, COLOURS[(0, 5)[which]], None, "draw")
+    return Samples(draw_mixture(bumps, count, seed), about, COLOURS[(0, 5)[which]], None, "draw", "Mixture")
 
 
 def _pasted(which: int) -> Samples:
@@ -225,4 +225,4 @@ def _pasted(which: int) -> Samples:
     except ValueError as error:
         st.error(f"{plain(error)} Until then, the example is shown.", icon=":material/edit:")
         values, about = parse_numbers(EXAMPLES[which]), "The example."
-    return Samples(values, about, COLOURS[(0, 5)[which]], None, "number")
+    return Samples(values, about, COLOURS[(0, 5)[which]], None, "number", "Numbers")

@@ -17,7 +17,7 @@ FAINT = "rgba(128,128,128,0.55)"                    # readable on white and on b
 SHADE, WRONG = "rgba(86,180,233,0.35)", "rgba(213,94,0,0.45)"
 LEVEL = {"title": {"text": "level r"}, "range": [-0.02, 1.02]}
 LINES = 60                                          # of a transport plan that are drawn
-STEPS = ("Samples in time", "Sorted", "Q̂", "Q̃", "Q̄")
+STEPS = ("Samples", "Sorted", "Q̂", "Q̃", "Q̄")
 
 
 def span(*values: np.ndarray, room: float = 0.06) -> list[float]:
