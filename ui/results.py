@@ -60,9 +60,9 @@ def downloads() -> None:
     for column, label, name, kind, icon in files:
         if (folder() / name).exists():
             column.download_button(label, (folder() / name).read_bytes, name, kind, on_click="ignore",
-                                   icon=f":material/{icon}:", width="stretch", key=f"results-{name}")
+                                   icon=f":material/{icon}:", width="stretch", key=f"take-{name}")
     with c.popover("Tables (CSV)", icon=":material/table:", width="stretch"):
         for name, label in TABLES.items():
             if (folder() / f"{name}.csv").exists():
                 st.download_button(label, (folder() / f"{name}.csv").read_bytes, f"{name}.csv", "text/csv",
-                                   on_click="ignore", key=f"results-{name}-csv")
+                                   on_click="ignore", key=f"take-{name}-csv")
