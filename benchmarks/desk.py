@@ -1,6 +1,5 @@
 """A decision at the desk with 10,000 enrolled sequences (K = 64, M = 16), after loading and with its log line: 0.3 s.
 
-
 Five sequences are presented. Beside it, in turns, stands `torch.cdist(p=1)` on the same values, which knows neither
 levels nor crossings. The decision is compared with a minimum by brute force in double precision.
 """

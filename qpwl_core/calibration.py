@@ -53,7 +53,8 @@ class Calibration:
             text += (f"; with {self.emulated} enrolled that is {_percent(self.aimed)}, and {self.enrolled} are "
                      "extrapolated as independent chances")
         if not self.measurable:
-            text += f". So few trials cannot measure a rate below {_percent(smallest_rate(self.trials))}: take it as a guide"
+            least = _percent(smallest_rate(self.trials))
+            text += f". So few trials cannot measure a rate below {least}: take it as a guide"
         return text + "."
 
 
@@ -83,10 +84,10 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
     for _ in range(REPEATS):
         rows = [random.permutation(np.flatnonzero(person == j)) for j in range(len(names))]
         kept = [own[:max(1, min(sequences, len(own) - n))] for own in rows]
-        columns, starts = np.concatenate(kept), np.cumsum([0, *map(len, kept)])[:-1]
+        starts = np.cumsum([0, *map(len, kept)])[:-1]
+        near = np.minimum.reduceat(distances[:, np.concatenate(kept)], starts, axis=1)         # (c, C)
         for i, own in enumerate(rows):
-            near = np.minimum.reduceat(distances[np.ix_(own, columns)], starts, axis=1)        # (own, C)
-            groups = near[:len(own) // n * n].reshape(-1, n, len(names)).mean(1)               # (knocks, C)
+            groups = near[own[:len(own) // n * n]].reshape(-1, n, len(names)).mean(1)               # (knocks, C)
             others = random.permutation(np.delete(np.arange(len(names)), i))
             others = others[:len(others) // emulated * emulated].reshape(-1, emulated)         # disjoint desks
             strangers.append(groups[:, others].min(2).ravel())
