@@ -90,12 +90,13 @@ class Config:
         return cls(**stored)
 
 
-# What a domain needs, from the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
-# that shortens long sequences early, windows and crops of a few seconds; p = 2 for eye and gait, 64 filters for EEG.
+# What a domain needs, by the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
+# that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait and
+# EEG.
 QUICK = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
-    "gait": {"batch_norm": True, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
+    "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
              "recipe": {"seconds": 5.0, "keep": 4}},
     "eeg": {"batch_norm": True, "filters": 64, "layers": 5, "pairs": 16, "iterations": 400},
     "generic": {"iterations": 300, "pairs": 16},

@@ -21,7 +21,7 @@ from qpwl_core.quantiles import empirical_quantiles
 from qpwl_core.recordings import Recordings
 
 FORMAT, VERSION = "qpwl-gallery", 1
-SEGMENTS = 96                                  # even steps between 0 and 1 at which quantile functions are kept
+SEGMENTS = 64                                  # even steps between 0 and 1 at which quantile functions are kept
 MEASURES = ("wasserstein", "cosine", "euclidean")
 PARTS = ("test", "calibration")
 

@@ -107,13 +107,13 @@ def _fixed(of: StudySet, title: str, **recipe) -> StudySet:
                    changes={"recipe": {"validity": False, **recipe}})
 
 
-EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(16, 5, 18))
+EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(16, 5, 9))
 EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "eye")
 SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
-    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(16, 6, 18)),
-    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 18)),
-    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 14)),
+    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 14)),
+    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 12)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 12)),
     _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
     EYE_SIMULATED,
     StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),
