@@ -1,9 +1,10 @@
 """Compare settings or methods on people never seen in training: the search behind the quick presets.
 
-    python scripts/search.py eeg --shared ../shared/data --methods qp-wl qp-npl --splits 2
-    python scripts/search.py gait-ipol --set batch_norm=False --set pairs=32 --splits 1
+    python -m scripts.search eeg --shared ../shared/data --methods qp-wl qp-npl --splits 2
+    python -m scripts.search gait-ipol --set p=1.0 --set filters=32 --people 0.75 --splits 2
+    python -m scripts.search eeg --folds 4 --set first_scale=0.3
 
-Each row is one training with the quick preset (and changes) on 60 % of the people, evaluated on the others with the
+Each row is one training with the quick preset (and changes) on some of the people, evaluated on the others with the
 paper's protocol; for windows cut from one recording, none of the same recording is enrolled (``sources``). Rows are
 appended to a CSV file, the losing ones too. `scripts/SEARCH.md` says what was found.
 """
@@ -13,20 +14,25 @@ import ast
 import csv
 import time
 from collections import deque
+from contextlib import nullcontext
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import torch
 
 from qpwl_core.config import preset
+from qpwl_core.evaluation import fair_groups
+from qpwl_core.methods import Embedder
 from qpwl_core.protocol import verification
 from qpwl_core.recordings import Recordings, load_recordings
 from qpwl_core.training import train
 
 SETS = {"eye": ("eye", ["eye-gazecom-40.npz"]), "gait-ipol": ("gait", ["gait-ipol-140.npz"]),
-        "gait-hapt": ("gait", ["gait-hapt-30.npz"]), "eeg": ("eeg", ["eeg-uci-28.npz", "eeg-uci-16.npz"])}
-COLUMNS = ("set", "method", "changes", "split", "seed", "train_people", "test_people", "seconds", "validation", "auc_1",
-           "auc_5")
+        "gait-hapt": ("gait", ["gait-hapt-30.npz"]), "eeg": ("eeg", ["eeg-uci-28.npz"]),
+        "eeg-33": ("eeg", ["eeg-uci-28.npz", "eeg-uci-16.npz"])}      # five people more, whose trials were not cleaned
+COLUMNS = ("set", "method", "changes", "people", "split", "seed", "train_people", "test_people", "seconds",
+           "validation", "auc_1", "auc_5")
 
 
 def people_of(folder: Path, name: str) -> Recordings:
@@ -40,22 +46,33 @@ def people_of(folder: Path, name: str) -> Recordings:
     return first
 
 
-def trial(recordings: Recordings, name: str, method: str, changes: dict, split: int, seed: int) -> dict:
-    """Train on 60 % of the people, test on the rest."""
-    people = np.random.default_rng(split).permutation(np.unique(recordings.subjects))
-    cut = round(0.6 * len(people))
-    learn, test = (recordings.select(subjects=part.tolist()) for part in (people[:cut], people[cut:]))
-    begun = time.monotonic()
+def parts(recordings: Recordings, share: float, folds: int, split: int) -> tuple[list[str], list[str]]:
+    """People to learn from and to test: a share of them drawn by ``split``, or all but the fold of that number."""
+    everyone = np.unique(recordings.subjects)
+    if folds:
+        people = np.random.default_rng(100).permutation(everyone)
+        return np.delete(people, np.s_[split::folds]).tolist(), people[split::folds].tolist()
+    people = np.random.default_rng(100 + split).permutation(everyone)
+    return people[:round(share * len(people))].tolist(), people[round(share * len(people)):].tolist()
+
+
+def trial(recordings: Recordings, name: str, method: str, changes: dict, learn: list[str], test: list[str],
+          seed: int) -> dict:
+    """Train on some people, test on others. ``first_scale`` among the changes: of the distance inside QP-WL's loss."""
+    changes = dict(changes)
+    first = changes.pop("first_scale", None)
     config = preset("quick", SETS[name][0], method=method, seed=seed, **changes)
-    progress = deque(train(config, learn), maxlen=1).pop()
+    begun = time.monotonic()
+    with mock.patch.object(Embedder, "_first_scale", return_value=first) if first else nullcontext():
+        progress = deque(train(config, recordings.select(subjects=learn)), maxlen=1).pop()
     seconds = time.monotonic() - begun
-    embeddings = progress.model.embed(test)
-    groups = embeddings.sources.astype(str) if len(np.unique(embeddings.sources)) < len(embeddings) else None
+    embeddings = progress.model.embed(recordings.select(subjects=test))
+    groups = fair_groups(embeddings.subjects, embeddings.sources)
     result = verification(progress.model.distances(embeddings), embeddings.subjects, groups=groups)
     auc = result.groupby("n")["auc"].mean()
-    return {"set": name, "method": method, "changes": repr(changes), "split": split, "seed": seed, "train_people": cut,
-            "test_people": len(people) - cut, "seconds": round(seconds), "validation": round(progress.best_auc, 4),
-            "auc_1": round(float(auc[1]), 4), "auc_5": round(float(auc[5]), 4)}
+    return {"set": name, "method": method, "seed": seed, "train_people": len(learn), "test_people": len(test),
+            "seconds": round(seconds), "validation": round(progress.best_auc, 4), "auc_1": round(float(auc[1]), 4),
+            "auc_5": round(float(auc[5]), 4)}
 
 
 def main():
@@ -65,6 +82,8 @@ def main():
     parser.add_argument("--methods", nargs="+", default=["qp-wl"])
     parser.add_argument("--set", dest="changes", action="append", default=[], metavar="NAME=VALUE",
                         help="a change of the preset; several are tried together")
+    parser.add_argument("--people", type=float, default=0.75, help="share of them to learn from")
+    parser.add_argument("--folds", type=int, default=0, help="instead: so many parts, each of which is tested once")
     parser.add_argument("--splits", type=int, default=1)
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--out", type=Path, default=Path("scripts/search.csv"))
@@ -72,9 +91,12 @@ def main():
     torch.set_num_threads(args.threads)
     changes = {name: ast.literal_eval(value) for name, value in (c.split("=", 1) for c in args.changes)}
     recordings = people_of(args.shared, args.set)
-    for split in range(args.splits):
+    for split in range(args.folds or args.splits):
+        learn, test = parts(recordings, args.people, args.folds, split)
         for method in args.methods:
-            row = trial(recordings, args.set, method, changes, split, seed=split)
+            how = f"{args.folds} folds" if args.folds else f"{args.people:.0%}".replace("%", " %")
+            row = {"changes": repr(changes), "people": how, "split": split,
+                   **trial(recordings, args.set, method, changes, learn, test, seed=split)}
             new = not args.out.exists()
             with args.out.open("a", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS)
