@@ -80,7 +80,7 @@ def explain(step: int, ranked: np.ndarray, x: np.ndarray, levels: np.ndarray, ke
         st.markdown("Lines in place of stairs: the n-th smallest of N stands at (n − 1)/N; after the last it is flat.")
         formula(r"\tilde Q(r) &= (1-t)\,x_{\pi(n)} + t\,x_{\pi(n+1)}",
                 rf"n &= {below + 1}, \; t = rN - n + 1 = {t:.3g}",
-                rf"\tilde Q({r:g}) &= {1 - t:.3g}\cdot({low:.4g}) + {t:.3g}\cdot({high:.4g})",
+                rf"\tilde Q({r:g}) &= {1 - t:.3g}\cdot({low:.4g})", rf"&\quad + {t:.3g}\cdot({high:.4g})",
                 rf"&= {(1 - t) * low + t * high:.4g}")
     else:
         i = min(int(np.searchsorted(levels, r, side="right")) - 1, m)
@@ -89,7 +89,7 @@ def explain(step: int, ranked: np.ndarray, x: np.ndarray, levels: np.ndarray, ke
                     f"{m + 2} numbers.")
         formula(r"\bar Q(r) &= (1-t)\,\tilde Q(r_i) + t\,\tilde Q(r_{i+1})",
                 rf"r_{{{i}}} &= {levels[i]:.3g}, \; r_{{{i + 1}}} = {levels[i + 1]:.3g}, \; t = {t:.3g}",
-                rf"\bar Q({r:g}) &= {1 - t:.3g}\cdot({kept[i]:.4g}) + {t:.3g}\cdot({kept[i + 1]:.4g})",
+                rf"\bar Q({r:g}) &= {1 - t:.3g}\cdot({kept[i]:.4g})", rf"&\quad + {t:.3g}\cdot({kept[i + 1]:.4g})",
                 rf"&= {(1 - t) * kept[i] + t * kept[i + 1]:.4g}")
 
 
@@ -206,8 +206,8 @@ def slide(one: Samples, model: Entry | None) -> None:
         jensen_shannon(a[None], near, levels), wasserstein(a[None], near, levels, p))]
     apart = bool(now[0] > a[-1])
     with words:
-        formula(rf"J(q_1, q_2) &= {here[0]:.4f} & \tfrac{{dJ}}{{ds}} &= {slopes[0]:.4f}",
-                rf"W_{{{p:g}}}(q_1, q_2) &= {here[1]:.4f} & \tfrac{{dW}}{{ds}} &= {slopes[1]:.4f}")
+        formula(rf"J &= {here[0]:.4f} & \tfrac{{dJ}}{{ds}} &= {slopes[0]:.4f}",
+                rf"W_{{{p:g}}} &= {here[1]:.4f} & \tfrac{{dW}}{{ds}} &= {slopes[1]:.4f}")
     with picture:
         reach = figures.span(a.numpy(), (a + 3 * width).numpy())
         colours = (one.colour, COLOURS[7])
