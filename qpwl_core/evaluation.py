@@ -33,10 +33,15 @@ def fair_groups(subjects: np.ndarray, sources: np.ndarray | None) -> np.ndarray 
 
 def evaluate_distances(distances, subjects, sources=None, seed: int = 0) -> tuple[dict, list[str]]:
     """As ``evaluate_model``, from the distances (n, n) between all sequences, and the recording each was cut from."""
-    groups, cut = fair_groups(subjects, sources), sources is not None and len(np.unique(sources)) < len(sources)
-    verified = protocol.verification(distances, subjects, seed=seed, groups=groups)
-    identified, imposters = (scenario(distances, subjects, seed=seed, groups=groups)
-                             for scenario in (protocol.identification, protocol.imposters))
+    groups = fair_groups(subjects, sources)
+    frames = (scenario(distances, subjects, seed=seed, groups=groups)
+              for scenario in (protocol.verification, protocol.identification, protocol.imposters))
+    return summarised(*frames, subjects, sources, groups)
+
+
+def summarised(verified, identified, imposters, subjects, sources, groups) -> tuple[dict, list[str]]:
+    """The summary of the three scenarios' DataFrames, and notes to it."""
+    cut = sources is not None and len(np.unique(sources)) < len(sources)
     left_out, subject_count = set(verified.attrs["left_out"]), int(verified["subjects"].iloc[0])
     sequences = sum(name not in left_out for name in subjects.tolist())
     notes = [f"{subject_count} subjects, {sequences} sequences, 5 of each subject observed, "

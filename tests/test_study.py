@@ -219,7 +219,7 @@ def test_a_cell_that_is_there_is_not_made_again_and_old_scores_are(tiny_cell, tm
 
 
 def test_a_cell_that_fails_is_said_in_one_sentence(tiny_cell, tmp_path, monkeypatch):
-    monkeypatch.setattr(making, "write_scores", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(making, "write_distances", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left")))
     result = make_cell(tiny_cell, tmp_path, "nowhere", 1)
     assert "No space left" in result["error"]
     assert not is_whole(tiny_cell, tmp_path)

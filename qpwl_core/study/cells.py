@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from qpwl_core.evaluation import evaluate_distances
 from qpwl_core.files import FileError, read_json, read_tensors, write_json, write_tensors
 from qpwl_core.gallery import build_gallery
 from qpwl_core.methods import METHODS
@@ -73,7 +72,7 @@ def make_cell(cell: Cell, out, data, threads: int) -> dict:
             if not is_whole(cell, out):
                 _make(cell, Path(out), data)
             elif read_json(folder_of(cell, out) / "scores.json").get("version") != VERSION:
-                write_scores(folder_of(cell, out), cell.seed)
+                score_again(folder_of(cell, out), cell.seed)
         except (ValueError, OSError, RuntimeError) as error:
             return {"cell": cell.name, "error": " ".join(str(error).split())}
         finally:
@@ -88,18 +87,19 @@ def _make(cell: Cell, out: Path, data) -> None:
     training, calibration = people_apart(learn, config.validation, config.seed)
     model = deque(train(config, learn, run, resume=(run / "config.json").exists()), maxlen=1).pop().model
     parts = {"test": distances_of(model, test, own.fixed), "calibration": distances_of(model, calibration, own.fixed)}
-    results, notes = evaluate_distances(parts["test"].values, parts["test"].subjects, parts["test"].sources, cell.seed)
+    scores = score(parts["test"], parts["calibration"], cell.seed)
     model.card |= {
         "title": f"{own.title} · {METHODS[cell.method].title}", "set": cell.set, "terms": own.terms,
         "split": {"train": _people(training), "validation": _people(calibration), "test": _people(test)},
-        "results": results, "notes": notes, "reproduce": f"{cell.command} --threads {torch.get_num_threads()}"}
+        "results": scores["results"], "notes": scores["notes"],
+        "reproduce": f"{cell.command} --threads {torch.get_num_threads()}"}
     temporary = out / "cells" / f".{cell.name}"
     shutil.rmtree(temporary, ignore_errors=True)             # of a process that was killed while it wrote
     temporary.mkdir(parents=True)
     model.save(temporary)
     build_gallery(model, test, calibration).save(temporary)
     write_distances(temporary, parts)
-    write_scores(temporary, cell.seed)
+    write_json(temporary / "scores.json", scores)
     shutil.copy(run / "metrics.jsonl", temporary)
     temporary.rename(folder_of(cell, out))                   # at once: it is there, whole
     shutil.rmtree(run)
@@ -129,7 +129,8 @@ def read_distances(folder: Path) -> dict[str, Distances]:
             for what, names in facts.items()}
 
 
-def write_scores(folder: Path, seed: int) -> None:
+def score_again(folder: Path, seed: int) -> None:
+    """Write the scores anew, from the distances of the cell."""
     parts = read_distances(folder)
     write_json(folder / "scores.json", score(parts["test"], parts["calibration"], seed))
 

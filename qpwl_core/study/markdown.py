@@ -71,11 +71,11 @@ def _differences(tables: dict) -> list[str]:
 
 def _settings(tables: dict) -> list[str]:
     cells = tables["cells"]
-    lines = [_row("set", "filters", "layers", "M", "N", "steps", f"seconds, {METHODS[REFERENCE].title} to slowest"),
-             _row("---", *["---:"] * 6)]
+    slowest = f"seconds, {METHODS[REFERENCE].title} to slowest"
+    lines = [_row("set", "filters", "layers", "M", "p", "N", "steps", slowest), _row("---", *["---:"] * 7)]
     for name, own in cells.groupby("set", sort=False):
         mine = own[own["method"] == REFERENCE] if (own["method"] == REFERENCE).any() else own
         first = mine.iloc[0]
-        lines.append(_row(title(name), first["filters"], first["layers"], first["points"], first["pairs"],
-                          first["iterations"], f"{mine['seconds'].mean():.0f} to {own['seconds'].max():.0f}"))
+        values = (f"{first[x]:g}" for x in ("filters", "layers", "points", "p", "pairs", "iterations"))
+        lines.append(_row(title(name), *values, f"{mine['seconds'].mean():.0f} to {own['seconds'].max():.0f}"))
     return lines

@@ -6,7 +6,7 @@ import numpy as np
 
 from qpwl_core import metrics, protocol
 from qpwl_core.drawing import draw
-from qpwl_core.evaluation import fair_groups
+from qpwl_core.evaluation import fair_groups, summarised
 
 VERSION = 1
 FMRS = (0.1, 0.01, 0.001)
@@ -22,27 +22,26 @@ def score(test, calibration, seed: int) -> dict:
     threshold on (`cells.Distances`).
     """
     groups = fair_groups(test.subjects, test.sources)
-    options = {"seed": seed, "groups": groups}
-    drawn = draw(test.subjects, **options)
+    verified, identified, imposters = (scenario(test.values, test.subjects, seed=seed, groups=groups) for scenario in
+                                       (protocol.verification, protocol.identification, protocol.imposters))
+    results, notes = summarised(verified, identified, imposters, test.subjects, test.sources, groups)
+    drawn = draw(test.subjects, seed=seed, groups=groups)
     stack = protocol.person_distances(test.values, drawn)                         # (R, n, S, S)
-    rows, curves = [], {n: [] for n in CURVES}
-    for repeat, of_n in enumerate(stack):
-        for n, scores in enumerate(of_n, start=1):
-            trials = metrics.genuine_and_imposter(scores)
-            rows.append({"repeat": repeat, "n": n, "auc": metrics.auc(*trials), "eer": metrics.eer(*trials),
-                         "d_prime": metrics.d_prime(*trials),
-                         **{f"fnmr_{fmr:g}": metrics.fnmr_at_fmr(*trials, fmr) for fmr in FMRS}})
-            if n in CURVES:
-                curve = metrics.roc(*trials)
-                curves[n].append(np.interp(GRID, curve["fpr"], curve["tpr"]).round(5).tolist())
-    identified, imposters = (scenario(test.values, test.subjects, **options).to_dict("records")
-                             for scenario in (protocol.identification, protocol.imposters))
+    rows, curves = verified[["repeat", "n", "auc", "eer"]].to_dict("records"), {n: [] for n in CURVES}
+    for row in rows:
+        trials = metrics.genuine_and_imposter(stack[row["repeat"], row["n"] - 1])
+        row |= {"d_prime": metrics.d_prime(*trials),
+                **{f"fnmr_{fmr:g}": metrics.fnmr_at_fmr(*trials, fmr) for fmr in FMRS}}
+        if row["n"] in CURVES:
+            curve = metrics.roc(*trials)
+            curves[row["n"]].append(np.interp(GRID, curve["fpr"], curve["tpr"]).round(5).tolist())
     people = len(drawn.people)
-    return {"version": VERSION, "subjects": people, "sequences": int((drawn.owner >= 0).sum()), "repeats": len(stack),
-            "trials": people**2, "left_out": drawn.left_out, "windows_apart": windows_apart(test, groups),
+    return {"version": VERSION, "results": results, "notes": notes, "subjects": people,
+            "sequences": results["sequences"], "repeats": len(stack), "trials": people**2,
+            "left_out": drawn.left_out, "windows_apart": windows_apart(test, groups),
             "verification": rows, "roc": {str(n): curve for n, curve in curves.items()},
             "cmc": [metrics.cmc(of_n[-1])[:RANKS].round(6).tolist() for of_n in stack],
-            "identification": identified, "imposters": imposters,
+            "identification": identified.to_dict("records"), "imposters": imposters.to_dict("records"),
             "calibrated": _calibrated(stack, calibration, seed)}
 
 

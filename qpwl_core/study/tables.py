@@ -56,7 +56,7 @@ def _cell(cell: Cell, score: dict, out: Path) -> dict:
             **{f"{part}_people": len(card["split"][part]) for part in ("train", "validation", "test")},
             "tested_people": score["subjects"], "tested_sequences": score["sequences"], "trials": score["trials"],
             "repeats": score["repeats"], "left_out": len(score["left_out"]), "windows_apart": score["windows_apart"],
-            **{name: config[name] for name in ("filters", "layers", "points", "pairs", "iterations", "learning_rate")},
+            **{name: config[name] for name in ("filters", "layers", "points", "p", "pairs", "iterations")},
             "steps": training["steps"], "seconds": training["seconds"], "threads": training["threads"],
             "device": training["device"], "validation_auc": training["best_auc"], "sha256": card["sha256"]}
 
