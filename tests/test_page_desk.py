@@ -1,0 +1,254 @@
+"""The enrolment desk, driven without a browser and in a real one."""
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import ROOT, serving
+from streamlit.testing.v1 import AppTest
+
+import ui.library
+from qpwl_core.calibration import calibrate
+from qpwl_core.decisions import decide, own_values, space_of_gallery
+from qpwl_core.enrolment import Desk
+from qpwl_core.gallery import load_gallery
+from ui.page import plain
+
+# Streamlit and what it brings warn about themselves; that is theirs to mend.
+pytestmark = pytest.mark.filterwarnings("ignore")
+MODEL = "gait-hapt-qp-wl"
+MARKUP = "<img src=x onerror=alert(1)> **b** [l](javascript:x) $x$ :red[y]"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_DESK", str(tmp_path / "desk"))
+    monkeypatch.setenv("QPWL_RUNS", str(tmp_path / "runs"))
+    return tmp_path / "desk"
+
+
+@pytest.fixture
+def gallery():
+    return load_gallery(ROOT / "models" / MODEL)
+
+
+def opened(model=MODEL):
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    page.switch_page("pages/desk.py")
+    page.session_state["model"] = model
+    return calm(page.run())
+
+
+def calm(page):
+    assert not page.exception
+    return page
+
+
+def click(page, key):
+    return calm(page.button(key=key).click().run())
+
+
+def of_person(gallery, person):
+    return own_values(gallery.part("test").select(gallery.part("test").subjects == person))
+
+
+def test_enrol_present_and_the_numbers_are_the_cores(folder, gallery):
+    page = click(opened(), "desk-three")
+    desk = Desk(folder, space_of_gallery(gallery))
+    names = [person.name for person in desk.people()]
+    assert names == gallery.part("test").people[:3]
+    assert page.dataframe[0].value["name"].tolist() == names
+    page = click(page, "desk-present")
+    logged, = desk.log()
+    part = gallery.part("calibration")
+    sequences = int(np.median([person.sequences for person in desk.people()]))
+    wanted = calibrate(part.distances(), part.subjects, 0.1, n=5, enrolled=3, sequences=sequences, sources=part.sources)
+    assert logged["threshold"] == pytest.approx(wanted.threshold)
+    assert plain(wanted.note) in page.caption[0].value
+    assert f"= {logged['distance']:.4g}" in page.latex[0].value
+    verdict = page.markdown[1].value
+    assert ("Accepted" in verdict) == (logged["decided"] is not None)
+    assert logged["n"] == 5
+    page = calm(page.segmented_control(key="desk-who").set_value("stranger").run())
+    page = click(page, "desk-present")
+    assert "who is not enrolled" in [*page.success, *page.warning][0].value
+    assert len(desk.log()) == 2
+
+
+def test_a_threshold_by_hand_and_a_claim(folder, gallery):
+    page = click(opened(), "desk-three")
+    page = calm(page.segmented_control(key="desk-how").set_value("hand").run())
+    page = calm(page.number_input(key="desk-threshold").set_value(1000.0).run())
+    page = click(page, "desk-try-stranger-claim")
+    page = click(page, "desk-present")
+    claimed = page.selectbox(key="desk-claimed").value
+    assert plain(f"Accepted: it is {claimed}") in page.markdown[1].value
+    assert "false match" in page.warning[0].value
+    row, = Desk(folder, space_of_gallery(gallery)).log()
+    assert (row["kind"], row["claimed"], row["decided"], row["threshold"]) == ("verify", claimed, claimed, 1000.0)
+    page = calm(page.segmented_control(key="desk-view").set_value("log").run())
+    assert page.dataframe[0].value["decided"].tolist() == [claimed]
+
+
+@pytest.mark.parametrize(("name", "why"), [
+    ("  ", "the name is empty"), ("x" * 10_000, "10000 characters"), ("02", "enrolled already"),
+    ("a\u202eb", "cannot be shown")])
+def test_names_that_are_refused(folder, gallery, name, why):
+    page = click(opened(), "desk-three")
+    page = calm(page.text_input[0].set_value(name).run())
+    page = click(page, "desk-enrol")
+    assert plain(why) in page.error[0].value
+    assert len(Desk(folder, space_of_gallery(gallery)).people()) == 3
+    page = calm(page.text_input[0].set_value("Ann").run())
+    assert "Ann is enrolled" in click(page, "desk-enrol").success[0].value
+
+
+def test_what_another_session_enrols_and_removes_is_seen(folder, gallery):
+    first, second = opened(), opened()
+    first = click(first, "desk-three")
+    second = calm(second.run())
+    assert len(second.dataframe[0].value) == 3
+    second = click(second, "desk-remove")
+    assert "removed" in second.success[0].value
+    assert len(calm(first.run()).dataframe[0].value) == 2
+
+
+def test_the_audience_guesses_first(folder, gallery):
+    page = click(opened(), "desk-three")
+    page = calm(page.segmented_control(key="desk-view").set_value("audience").run())
+    desk = Desk(folder, space_of_gallery(gallery))
+    shown = " ".join(x.value for x in [*page.markdown, *page.caption])
+    assert "Who is it?" in shown
+    assert "ccepted" not in shown
+    assert "ejected" not in shown
+    assert desk.log() == [], "nothing is decided yet"
+    page = calm(page.segmented_control(key="desk-guessed-1-5").set_value("a stranger").run())
+    page = click(page, "desk-reveal")
+    row, = desk.log()
+    truth_is_known = "not enrolled" not in [*page.success, *page.warning][0].value
+    assert page.metric[0].value == f"{int(not truth_is_known)} of 1"
+    assert page.metric[1].value.endswith("of 1")
+    assert (row["decided"] is None) == ("Rejected" in page.markdown[1].value)
+    page = click(page, "desk-next")
+    assert page.number_input(key="desk-visitor").value == 2
+    assert "Who is it?" in page.markdown[1].value
+    page = calm(page.toggle(key="desk-guess").set_value(False).run())
+    assert len(desk.log()) == 2, "without a guess the verdict stands there at once"
+    assert len(Desk(folder, desk.space).log()) == len(calm(page.run()) and desk.log()), "and is logged once"
+
+
+def test_a_damaged_database_and_one_of_another_model(folder, gallery):
+    click(opened(), "desk-three")
+    path = next(folder.glob("*.sqlite"))
+    for content in (b"no database" * 1000, None):
+        if content is None:
+            other = load_gallery(ROOT / "models" / "gait-hapt-qp-npl")
+            path.unlink()
+            Desk(folder, space_of_gallery(other)).path.rename(path)
+        else:
+            path.write_bytes(content)
+        before = path.read_bytes()
+        page = opened()
+        assert plain("damaged" if content else "another model") in page.error[0].value
+        assert len(page.error) == 1
+        assert path.read_bytes() == before
+
+
+def test_recordings_that_the_model_cannot_take(folder):
+    page = click(opened(), "desk-three")
+    page = calm(page.segmented_control(key="desk-from").set_value("data").run())
+    page = calm(page.selectbox(key="desk-new-data").set_value("speech-vowels-9").run())
+    assert "cannot take these recordings" in page.error[0].value.replace("\\", "")
+    page = calm(page.selectbox(key="desk-new-data").set_value("gait-hapt-30").run())
+    assert not page.error
+    page = calm(page.selectbox(key="desk-new-subject").set_value("14").run())
+    page = click(page, "desk-enrol")
+    assert "14 is enrolled" in page.success[0].value
+
+
+@pytest.mark.parametrize("model", ["gait-hapt-mp-npl", "gait-hapt-qp-npl"])
+def test_other_methods(folder, model):
+    page = click(opened(model), "desk-three")
+    page = click(page, "desk-present")
+    gallery = load_gallery(ROOT / "models" / model)
+    desk = Desk(folder, space_of_gallery(gallery))
+    assert f"= {desk.log()[0]['distance']:.4g}" in page.latex[0].value
+    own = of_person(gallery, gallery.part("test").people[0])[:1]
+    assert decide(desk.enrolled(), own, gallery.model, 0).copies == 1
+
+
+def test_no_model_at_all(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(ui.library, "SHIPPED", tmp_path / "none")
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    page = calm(page.switch_page("pages/desk.py").run())
+    assert "Train one" in page.info[0].value
+
+
+@pytest.mark.browser
+def test_the_walk_in_a_browser(browser, tmp_path):
+    """Enrol three, identify one, reject an imposter, restart the server: they are still there; remove one."""
+    shots = Path(os.environ.get("QPWL_SHOTS") or tmp_path)
+    shots.mkdir(parents=True, exist_ok=True)
+    problems = []
+    settings = {"QPWL_DESK": str(tmp_path / "desk"), "QPWL_RUNS": str(tmp_path / "runs")}
+
+    def visit(address):
+        page = browser.new_page(viewport={"width": 1400, "height": 1700})
+        page.on("dialog", lambda dialog: problems.append("a dialog opened"))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        ours = (address, address.replace("http", "ws"), "data:", "blob:")
+        page.on("request", lambda request: None if request.url.startswith(ours) else problems.append(request.url))
+        page.goto(f"{address}/desk?model=Gait+·+QP-WL&desk-how=By+hand")
+        page.get_by_text(re.compile("^Enrolled: ")).wait_for(timeout=90_000)
+        return page
+
+    def shot(page, name):
+        page.wait_for_timeout(500)
+        page.screenshot(path=shots / f"desk-{name}.png")
+
+    def enrol(page, count, name):
+        page.get_by_label("Name").fill(name)
+        page.get_by_label("Name").press("Enter")
+        page.get_by_role("button", name="Enrol", exact=True).click()
+        page.get_by_text(f"Enrolled: {count}").wait_for(timeout=30_000)
+        assert page.get_by_text(f"{name} is enrolled with").is_visible()
+
+    def set_threshold(page, value):
+        box = page.get_by_label("Largest distance let in")
+        box.fill(str(value))
+        box.press("Enter")
+        page.wait_for_url(re.compile(f"desk-threshold={value}"), timeout=30_000)
+
+    with serving(**settings) as (address, _):
+        page = visit(address)
+        for count, name in enumerate(("Ann", MARKUP, "Cat"), start=1):
+            enrol(page, count, name)
+        shot(page, "1-enrolled")
+        set_threshold(page, 1000)
+        page.get_by_role("button", name="Present").click()
+        page.get_by_text("Accepted as Ann").wait_for(timeout=30_000)
+        page.locator(".js-plotly-plot").nth(2).wait_for(timeout=30_000)
+        shot(page, "2-identified")
+        page.get_by_role("button", name="A stranger").click()
+        set_threshold(page, 0.1)
+        page.get_by_role("button", name="Present").click()
+        page.get_by_text("Rejected: nobody we know").wait_for(timeout=30_000)
+        page.get_by_text("Rightly sent away").wait_for(timeout=30_000)
+        assert page.locator("img[src=x]").count() == 0, "a name is no markup"
+        shot(page, "3-imposter-rejected")
+        page.close()
+    with serving(**settings) as (address, _):
+        page = visit(address)
+        page.get_by_text("Enrolled: 3").wait_for(timeout=30_000)
+        shot(page, "4-after-a-restart")
+        page.get_by_role("button", name="Remove someone").click()
+        page.get_by_role("button", name="Remove", exact=True).click()
+        page.get_by_text("Enrolled: 2").wait_for(timeout=30_000)
+        shot(page, "5-removed")
+        page.get_by_text("Log", exact=True).click()
+        page.get_by_text("The last 2 decisions").wait_for(timeout=30_000)
+        shot(page, "6-log")
+        page.close()
+    assert problems == []
