@@ -225,14 +225,14 @@ def test_one_person_alone_is_shown_but_not_split():
 
 
 class Slow(SimpleHTTPRequestHandler):
-    """Sends a file bit by bit while ``hold`` is not set."""
+    """Sends a file so slowly that it takes a minute, until ``go`` is set."""
 
-    hold = threading.Event()
+    go = threading.Event()
 
     def copyfile(self, source, outputfile):
-        while block := source.read(2**16):
+        while block := source.read(2**13):
             outputfile.write(block)
-            self.hold.wait(0.05)
+            self.go.wait(0.05)
 
     def log_message(self, *args):
         pass
@@ -245,17 +245,17 @@ def address(tmp_path, monkeypatch):
     official.mkdir()
     served.mkdir()
     BUILDERS["ipol-gait"](official)
-    (official / "filler.bin").write_bytes(np.random.default_rng(0).bytes(2**21))
+    (official / "filler.bin").write_bytes(np.random.default_rng(0).bytes(2**23))
     shutil.make_archive(str(served / "GaitData"), "zip", official)
-    Slow.hold.clear()
+    Slow.go.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Slow, directory=served))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     url = f"http://127.0.0.1:{server.server_port}/GaitData.zip"
-    monkeypatch.setitem(DATASETS, "ipol-gait", replace(DATASETS["ipol-gait"], downloads=(url,), size="2 MB"))
+    monkeypatch.setitem(DATASETS, "ipol-gait", replace(DATASETS["ipol-gait"], downloads=(url,), size="8 MB"))
     yield url
-    Slow.hold.set()
+    Slow.go.set()
     server.shutdown()
     thread.join()
     server.server_close()
@@ -281,7 +281,7 @@ def test_a_download_is_watched_stopped_resumed_and_used(address):
     page.button(key="data_stop").click().run()
     until(page, ["stopped"])
     assert page.button(key="data_download").label == "Go on with the download"
-    Slow.hold.set()
+    Slow.go.set()
     page.button(key="data_download").click().run()
     assert _started()[0]["ipol-gait"] is not job
     until(page, ["done"])
