@@ -119,7 +119,7 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
     return found
 
 
-@st.cache_resource(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=32, show_spinner=False)
 def _trials(folder: str, checksum: str, points: int | None, p: float | None, part: str) -> Trials:
     """The trials of a gallery, computed once for all sessions; nobody changes them."""
     held = _gallery_part((folder, checksum), part)
