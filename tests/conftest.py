@@ -83,6 +83,7 @@ def visit(browser, server):
 
     def visit(path="/", scheme="light", width=1400, height=1000):
         page = browser.new_page(viewport={"width": width, "height": height}, color_scheme=scheme)
+        page.set_default_timeout(120_000)                        # the machine may have other things to do
         # on a link to a page, Streamlit's client first asks below that page for the server and then above it
         page.on("console", lambda message: problems.append(message.text)
                 if message.type == "error" and "/_stcore/" not in message.location["url"] else None)
