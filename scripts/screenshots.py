@@ -15,18 +15,20 @@ PAGES = ("home", "data", "quantile_layer", "train", "filters", "distances", "ver
          "results")
 README = {"quantile_layer": "light", "filters": "dark", "distances": "light", "verification": "light"}
 WIDTH, HEIGHT = 1400, 1000
+PATIENCE = 180            # seconds that a busy machine may take
 LARGEST = 300_000         # bytes of a picture in the README
 
 
 def shoot(browser, address: str, name: str, scheme: str, path: Path, whole: bool) -> None:
     """One page into one file: as much as there is of it, or as much as a screen shows."""
     page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme, reduced_motion="reduce")
+    page.set_default_timeout(1000 * PATIENCE)
     page.goto(f"{address}/{'' if name == 'home' else name}")
-    until_still(page, 180)
+    until_still(page, PATIENCE)
     if whole:             # Streamlit scrolls inside the page, so the window grows to what there is
         height = page.evaluate("() => document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
         page.set_viewport_size({"width": WIDTH, "height": height + 20})
-        until_still(page, 180)
+        until_still(page, PATIENCE)
     page.screenshot(path=path, animations="disabled")
     page.close()
 
@@ -55,7 +57,7 @@ def main() -> None:
             ROOT / "app.py", QPWL_RUNS=f"{home}/runs", QPWL_DESK=f"{home}/desk") as (address, _):
         first = browser.new_page()
         first.goto(address)            # app.py must have run once, or a page opens without its frame
-        until_still(first, 180)
+        until_still(first, PATIENCE)
         for name, scheme, path in wanted:
             shoot(browser, address, name, scheme, path, whole=not options.readme)
             if options.readme:
