@@ -112,6 +112,15 @@ def test_moving_n_p_m_and_the_threshold():
                                                    app.slider(key="threshold").value))
 
 
+def test_a_link_is_the_state():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    value = round(float(np.median(trials_of(next(e for e in library.entries() if e.method == "qp-wl")).of(3)[1])), 1)
+    app.query_params["threshold"], app.query_params["n"] = str(value), "3"
+    app = app.switch_page("pages/verification.py").run()
+    assert app.slider(key="threshold").value == pytest.approx(value)
+    assert app.segmented_control(key="n").value == 3
+
+
 def test_a_target_is_set_on_calibration_people_and_comes_out_on_others():
     app = opened(set="for a target", target=0.1)
     table = next(frame.value for frame in app.dataframe if "aimed at" in frame.value)
