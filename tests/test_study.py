@@ -30,6 +30,7 @@ from qpwl_core.study.runner import run
 from qpwl_core.study.scores import GRID, score, stack_of
 from qpwl_core.study.sets import PRESETS, SETS, Cell, cells_of, simplified
 from qpwl_core.study.tables import collect
+from qpwl_core.study.words import verdicts
 
 SMOKE = cells_of("smoke")
 
@@ -45,7 +46,7 @@ def smoke(tmp_path_factory):
         while first.poll() is None and not list(out.glob("runs/*/checkpoint.safetensors")):
             time.sleep(0.05)
         os.killpg(first.pid, signal.SIGINT)                  # as a terminal does it: to all processes
-        _, error = first.communicate(timeout=120)
+        _, error = first.communicate()
     assert (first.returncode, error) == (
         130, "qpwl_core: stopped; to go on where it stopped, give the same command again\n")
     assert len(list(out.glob("cells/*"))) < len(SMOKE)
@@ -169,6 +170,19 @@ def test_who_has_too_few_sequences_is_left_out_and_named():
     few = Distances(test.values[np.ix_(keep, keep)], test.subjects[keep], test.sources[keep])
     found = score(few, distances(), 0)
     assert (found["left_out"], found["subjects"]) == (["p0"], 5)
+
+
+def test_words_tell_a_lead_from_a_tie_from_being_led():
+    rows = [{"set": "eeg-uci", "against": "qp-npl", "n": 1, "difference": 0.02, "low": 0.01, "high": 0.03},
+            {"set": "eeg-uci", "against": "qp-npl", "n": 2, "difference": 0.01, "low": -0.01, "high": 0.03},
+            {"set": "eeg-uci", "against": "mp-npl", "n": 1, "difference": -0.012, "low": -0.02, "high": -0.001},
+            {"set": "eeg-uci", "against": "mp-npl", "n": 2, "difference": -0.00001, "low": -0.01, "high": 0.01},
+            {"set": "eeg-uci", "against": "pswe-npl", "n": 1, "difference": -0.003, "low": -0.01, "high": 0.01}]
+    assert verdicts({"differences": pd.DataFrame(rows)}, "eeg-uci") == [
+        "QP-WL leads QP-NPL at every n (by 0.0200, 0.0100); other people could turn it round at n = 2.",
+        "QP-WL against MP-NPL: level at n = 2, behind at n = 1 (by 0.0120).",
+        "QP-WL against Sliced Wasserstein pooling + N-pair: behind at n = 1 (by 0.0030); other people could turn it round "
+        "at n = 1."]
 
 
 # cells

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 
 from qpwl_core.methods import METHODS
-from qpwl_core.study.sets import OF_THE_PAPER, SETS
+from qpwl_core.study.sets import SETS
 
+LEVEL = 0.00005       # of AUC: what four digits do not show is no difference
 STANDARD_ERROR = ("± is the standard error over all repeats of all seeds, as in the paper over repeats; repeats of one "
                   "seed share people and model, so it is smaller than what another choice of people would change. "
                   "Intervals in brackets resample people (95 %).")
@@ -26,28 +27,30 @@ def listed(words: list[str]) -> str:
 
 
 def verdicts(tables: dict, name: str) -> list[str]:
-    """Whether QP-WL leads, a sentence for the paper's methods and one for those beyond."""
+    """Whether QP-WL leads, a sentence for each other method: those of the paper first."""
     own = tables["differences"][tables["differences"]["set"] == name]
-    sentences = []
-    for beyond in (False, True):
-        rows = own[own["against"].isin(OF_THE_PAPER) != beyond]
-        if not len(rows):
-            continue
-        ahead = [METHODS[m].title for m in rows["against"].unique() if rows[rows["against"] == m]["leads"].all()]
-        if ahead:
-            sentences.append(f"QP-WL leads {listed(ahead)} at every n.")
-        for method in rows["against"].unique():
-            behind = rows[(rows["against"] == method) & ~rows["leads"].astype(bool)]
-            if len(behind):
-                places = listed([f"n = {row.n} (by {-row.difference:.4f}{'' if row.clear else ', within chance'})"
-                                 for row in behind.itertuples()])
-                sentences.append(f"QP-WL does not lead {METHODS[method].title} at {places}.")
-        unclear = rows[rows["leads"].astype(bool) & ~rows["clear"].astype(bool)]
-        if len(unclear):
-            who = listed([f"{METHODS[m].title} (n = {', '.join(map(str, part['n']))})"
-                          for m, part in unclear.groupby("against", sort=False)])
-            sentences.append(f"Other people could turn round its lead over {who}: the interval holds nought.")
-    return sentences
+    return [_verdict(METHODS[method].title, rows) for method, rows in own.groupby("against", sort=False)]
+
+
+def _verdict(other: str, rows) -> str:
+    """QP-WL against one method: where it is ahead, level or behind, by how much, and where that is not sure."""
+    places = {"ahead": rows[rows["difference"] >= LEVEL], "level": rows[rows["difference"].abs() < LEVEL],
+              "behind": rows[rows["difference"] <= -LEVEL]}
+    unsure = rows[(rows["low"] <= 0) & (rows["high"] >= 0) & (rows["difference"].abs() >= LEVEL)]
+    doubt = f"; other people could turn it round at n = {_ns(unsure)}" if len(unsure) else ""
+    if len(places["ahead"]) == len(rows):
+        return f"QP-WL leads {other} at every n ({_amounts(rows)}){doubt}."
+    said = [f"{word} at n = {_ns(part)}" + (f" ({_amounts(part)})" if word != "level" else "")
+            for word, part in places.items() if len(part)]
+    return f"QP-WL against {other}: {', '.join(said)}{doubt}."
+
+
+def _ns(rows) -> str:
+    return listed([str(n) for n in rows["n"]])
+
+
+def _amounts(rows) -> str:
+    return "by " + ", ".join(f"{abs(x):.4f}" for x in rows["difference"])
 
 
 def people(tables: dict, name: str) -> str:
