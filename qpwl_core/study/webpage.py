@@ -48,7 +48,8 @@ def web_page(preset: str, tables: dict, command: str) -> str:
              f"{escape(budget(tables))}.</p>", f"<pre>{escape(command)}</pre>",
              "<nav>", *(f'<a href="#{place}">{escape(text)}</a>' for place, text in links.items()), "</nav>")
     for name in plain:
-        body.add(f'<div class="note"><b>{escape(title(name))}.</b> {escape(" ".join(verdicts(tables, name)))}</div>')
+        if sentences := verdicts(tables, name):
+            body.add(f'<div class="note"><b>{escape(title(name))}</b>{_list(sentences)}</div>')
     if plain and len(tables["differences"]):
         said = "mean of splits; bars resample people (95 %). Right of nought QP-WL leads."
         body.row(*((figures.differences(tables, plain, n), f"Verification at n = {n}: AUC of QP-WL minus that of every "
@@ -91,7 +92,7 @@ def _against_jaeger(body: Body, tables: dict, name: str) -> None:
              f"{escape(paper.differs(name))}</p>", f'<p class="quiet">{escape(where)} {escape(STANDARD_ERROR)}</p>',
              _table(tables, name))
     if sentences := verdicts(tables, name):
-        body.add(f'<div class="note">{escape(" ".join(sentences))}</div>')
+        body.add(f'<div class="note">{_list(sentences)}</div>')
     body.row((figures.roc(tables, name), f"Verification: ROC at n = 5; shaded: standard error. {where}"),
              (figures.over_fraction(tables, name, "identification"), f"Identification accuracy, n = 5. {where}"),
              (figures.over_fraction(tables, name, "imposters"), f"AUC against imposters, n = 5. {where}"))
@@ -158,6 +159,10 @@ def _error_table(tables: dict, name: str) -> str:
                      + "".join(f"<td>{rate}</td>" for rate in rates) + "</tr>")
     return _wide(["", "n", "EER", "FNMR at FMR 10 %", "at 1 %", "at 0.1 %",
                   "FMR, FNMR of a threshold set for 10 % on calibration people"], lines)
+
+
+def _list(sentences: list[str]) -> str:
+    return f"<ul>{''.join(f'<li>{escape(sentence)}</li>' for sentence in sentences)}</ul>"
 
 
 def _rate(value) -> str:
