@@ -30,7 +30,10 @@ STILL = f"""
   const app = document.querySelector('[data-testid="stApp"]');
   const done = app && app.dataset.testScriptState === 'notRunning';
   const still = performance.now() - window.lastChange > {QUIET};
-  return done && still && document.querySelector("h1") ? window.lastChange : false;
+  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')];
+  const whole = document.querySelector('h1') && !document.querySelector('[data-testid="stSkeleton"]')
+    && charts.every(chart => chart.querySelector('.main-svg'));
+  return done && still && whole ? window.lastChange : false;
 }}
 """
 
