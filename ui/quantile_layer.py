@@ -122,7 +122,7 @@ def points(one: Samples, model: Entry | None) -> None:
               pd.DataFrame({"level": levels, "value": kept}))
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("**How many points are enough?** Lines: even levels. Dots: the levels above.")
+        st.markdown("**How many points?** Lines: even levels. Dots: yours.")
         curve = error_curve(one.values)
         chart(figures.error_over_points(curve, m, (area, largest)), "ql-error",
               f"Error over M, falling; at M = {m} its area is {area:.3g} and its largest value {largest:.3g}.",
@@ -176,7 +176,7 @@ def which_levels(a: np.ndarray, b: np.ndarray, levels: Tensor, p: float, w: floa
     orders, pair = np.linspace(1, 8, 29), (torch.from_numpy(a)[None], torch.from_numpy(b)[None])
     curve = np.array([wasserstein(*pair, levels, float(order)).item() for order in orders])
     with left:
-        st.markdown("**Where it comes from.** The larger p, the more the largest difference decides.")
+        st.markdown("**Where it comes from.** With a large p, from the peak alone.")
         chart(figures.cost_by_level(grid, share, p), "ql-cost", f"Share of the cost over the level, for p = {p:g}.",
               pd.DataFrame({"level": grid, "difference": difference, "share": share}))
     with right:
