@@ -125,7 +125,7 @@ def points(one: Samples, model: Entry | None) -> None:
         st.markdown("**How many points?** Lines: even levels. Dots: yours.")
         curve = error_curve(one.values)
         chart(figures.error_over_points(curve, m, (area, largest)), "ql-error",
-              f"Error over M, falling; at M = {m} its area is {area:.3g} and its largest value {largest:.3g}.",
+              f"Error over M; at M = {m} its area is {area:.3g} and its largest value {largest:.3g}.",
               pd.DataFrame(curve))
     with right:
         weights = gradient_weights(x, levels).numpy()
