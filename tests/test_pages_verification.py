@@ -222,14 +222,14 @@ def test_all_draws_a_target_and_other_methods():
 def test_two_models_a_threshold_and_an_attack(visit):
     page = visit("/verification")
     alert = page.locator('[data-testid="stAlert"]').filter(has_text="imposters get in")
-    alert.wait_for(timeout=90_000)
-    page.get_by_role("heading", name="Try this").wait_for(timeout=60_000)
+    alert.wait_for(timeout=180_000)
+    page.get_by_role("heading", name="Try this").wait_for(timeout=120_000)
     before = alert.inner_text()
-    page.get_by_role("slider", name="Threshold").focus()
+    page.locator('[data-testid="stSlider"]').filter(has_text="Threshold").get_by_role("slider").focus()
     for _ in range(8):
         page.keyboard.press("ArrowRight")
     page.wait_for_function("old => [...document.querySelectorAll('[data-testid=\"stAlert\"]')].every("
-                           "e => e.innerText != old)", arg=before, timeout=60_000)
+                           "e => e.innerText != old)", arg=before, timeout=120_000)
     page.wait_for_timeout(1500)
     threshold, numbers = said(" ".join(alert.inner_text().split()))
     entry = next(e for e in library.entries() if e.has_gallery and e.method == "qp-wl")
@@ -243,9 +243,9 @@ def test_two_models_a_threshold_and_an_attack(visit):
     assert marker["y"][0] == pytest.approx(1 - numbers[2] / numbers[3]), "and owners"
     assert any(trace["name"] == f"threshold, {entry.title}" for trace in det["traces"])
     page.get_by_role("link", name="Identification and imposters").click()
-    page.get_by_role("heading", name="The attack").wait_for(timeout=90_000)
+    page.get_by_role("heading", name="The attack").wait_for(timeout=180_000)
     alert = page.locator('[data-testid="stAlert"]').filter(has_text="imposters get in")
-    alert.wait_for(timeout=60_000)
+    alert.wait_for(timeout=120_000)
     trials = trials_of(entry)
     inside = int(attack(trials.scores[0, 0], threshold, trials.people)["gets_in"].sum())
     assert f"{inside} of {len(trials.people)} imposters get in" in " ".join(alert.inner_text().split())
