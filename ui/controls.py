@@ -23,10 +23,10 @@ def choose_points(gallery: Gallery) -> int | None:
     learned = gallery.own is not None
     if learned:
         words = {"learned": f"learned, M = {len(gallery.own) - 2}", "even": "even"}
-        learned = "learned" == st.segmented_control(
+        learned = st.segmented_control(
             "Levels", list(words), format_func=words.get, key="levels", default="learned", required=True, **KEPT,
             help="Where each quantile function is sampled: where the model learned to look, or at M evenly spaced "
-                 "levels of your choice. Nothing is trained again.")
+                 "levels of your choice. Nothing is trained again.") == "learned"
     points = st.slider("Sampling points M", 1, 64, 16, key="M", disabled=learned, **KEPT,
                        help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
     return None if learned else points

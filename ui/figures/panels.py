@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-MARGIN = {"l": 10, "r": 10, "t": 40, "b": 10}
+MARGIN = {"l": 60, "r": 10, "t": 40, "b": 50}          # room for titles also in an exported page, without our theme
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 FAINT = "rgba(128,128,128,0.55)"      # of neither theme
 
