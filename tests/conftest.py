@@ -63,8 +63,10 @@ def serving(**environment):
                 break
             except OSError:
                 time.sleep(0.25)
-        yield f"http://localhost:{port}", process
-        process.kill()
+        try:
+            yield f"http://localhost:{port}", process
+        finally:
+            process.kill()
 
 
 @pytest.fixture(scope="session")
