@@ -352,7 +352,7 @@ def test_the_report_in_a_browser(smoke, browser, scheme):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda r: None if r.url.startswith(("file://", "data:", "blob:")) else problems.append(r.url))
     page.goto((out / "report.html").as_uri())
-    page.locator(".plot .main-svg").first.wait_for(timeout=60_000)
+    page.locator(".plot").last.locator(".main-svg").first.wait_for(timeout=60_000)
     drawn, wanted = page.locator(".plot:has(.main-svg)").count(), page.locator("figure").count()
     assert drawn == wanted == 2 + 3 * 6 + 3 + 1
     assert page.locator("figcaption", has_text="trials a repeat").count() == 3 * 6 + 3
