@@ -91,8 +91,8 @@ class Config:
 
 
 # What a domain needs, by the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
-# that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait and
-# EEG.
+# that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
+# and EEG.
 QUICK = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
