@@ -83,7 +83,7 @@ DIFFERS = {
         "training and test share neither people nor videos.",
     "eye-gazecom-fixed":
         "GazeCom instead of DIEM, pieces of 16.8 s instead of 27 s, at 250 Hz instead of 30 Hz. The network of Jäger "
-        "et al. at a quarter of its width, trained end to end on whole pieces; QP-WL is trained on random crops of "
+        "et al. at a fraction of its width, trained end to end on whole pieces; QP-WL is trained on random crops of "
         "them, which a network of fixed length cannot use.",
     "gait-ipol":
         "IPOL instead of LTMM: 140 people who walk 10 m and back with a sensor on each foot (12 channels) instead of "

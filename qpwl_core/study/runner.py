@@ -22,9 +22,9 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     """
     from joblib import Parallel, cpu_count, delayed
 
-    out, data = Path(out).absolute(), Path(data).absolute()
-    for name in {cell.set for cell in cells}:
+    for name in dict.fromkeys(cell.set for cell in cells):
         SETS[name].check(data)
+    out, data = Path(out).absolute(), Path(data).absolute()      # workers may live in other folders
     missing = [cell for cell in cells if not is_whole(cell, out)]
     for what, given in (("jobs", jobs), ("threads", threads)):
         if given is not None and given < 1:
