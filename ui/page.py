@@ -19,6 +19,7 @@ ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetche
 
 def setup_page(title: str, question: str) -> None:
     """Open a page: every page calls this first, also when it is the first one a link leads to."""
+    st.set_page_config(page_icon=ICON)  # before the frame, or its icons would be fetched from the web as the tab's
     frame_if_bare()
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
     st.title(title)
