@@ -133,9 +133,9 @@ def test_a_target_is_set_on_calibration_people_and_comes_out_on_others():
     assert any("cannot measure a rate below" in warning.value for warning in app.warning)
 
 
-def test_every_model_at_once_says_that_people_differ():
-    every = [entry.id for entry in library.entries() if entry.has_gallery]
-    app = opened(models=every)
+def test_models_for_other_data_say_that_people_differ():
+    sets = {entry.card.get("set"): entry.id for entry in library.entries() if entry.has_gallery}
+    app = opened(models=list(sets.values())[:2])
     assert not app.exception
     assert any("different people" in info.value for info in app.info)
 
@@ -208,7 +208,7 @@ def test_a_pair_is_explained_by_what_sums_to_its_distance(identified):
 
 
 def test_all_draws_a_target_and_other_methods():
-    every = [entry.id for entry in library.entries() if entry.has_gallery][:4]
+    every = [entry.id for entry in library.entries() if entry.has_gallery][:3]
     app = opened("identification", models=every, set="for a target", n=3, live=True, M=3)
     assert not app.exception
     for label in app.segmented_control(key="focus").options:
