@@ -33,10 +33,10 @@ def link(address: str) -> str:
 
 
 def click_enrol(page, name: str) -> None:
-    box = page.get_by_label("Name")
+    box = page.get_by_role("textbox", name="Name", exact=True)
     box.fill(name)
     box.press("Enter")
-    page.get_by_role("button", name="Enrol", exact=True).click()
+    page.locator(".st-key-desk-enrol button").click()
 
 
 def confirmed_on_screen(page, name: str, seconds: float) -> bool:
@@ -85,8 +85,9 @@ def main() -> int:
         for kill, goal in enumerate(share, start=1):
             with serving(QPWL_DESK=f"{home}/desk", QPWL_RUNS=f"{home}/runs", OMP_NUM_THREADS="1") as (address, process):
                 page = browser.new_page()
-                page.goto(link(address))
-                page.get_by_role("button", name="Enrol", exact=True).wait_for(timeout=180_000)
+                page.set_default_timeout(120_000)
+                page.goto(link(address), wait_until="commit", timeout=180_000)
+                page.locator(".st-key-desk-enrol button").wait_for(timeout=180_000)
                 while len(confirmed) < goal - 1:
                     number += 1
                     click_enrol(page, f"person {number:04}")

@@ -3,6 +3,7 @@
 import os
 import re
 from pathlib import Path
+from urllib.parse import quote_plus
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ import ui.library
 from qpwl_core.calibration import calibrate
 from qpwl_core.decisions import decide, own_values, space_of_gallery
 from qpwl_core.enrolment import Desk
+from qpwl_core.files import read_json
 from qpwl_core.gallery import load_gallery
 from ui.page import plain
 
@@ -196,30 +198,36 @@ def test_the_walk_in_a_browser(browser, tmp_path):
 
     def visit(address):
         page = browser.new_page(viewport={"width": 1400, "height": 1700})
+        page.set_default_timeout(120_000)
         page.on("dialog", lambda dialog: problems.append("a dialog opened"))
         page.on("pageerror", lambda error: problems.append(str(error)))
         ours = (address, address.replace("http", "ws"), "data:", "blob:")
         page.on("request", lambda request: None if request.url.startswith(ours) else problems.append(request.url))
-        page.goto(f"{address}/desk?model=Gait+·+QP-WL&desk-how=By+hand")
-        page.get_by_text(re.compile("^Enrolled: ")).wait_for(timeout=90_000)
+        title = quote_plus(read_json(ROOT / "models" / MODEL / "card.json")["title"])
+        page.goto(f"{address}/desk?model={title}&desk-how=By+hand", wait_until="commit")
+        page.get_by_text(re.compile("^Enrolled: ")).wait_for()
         return page
 
     def shot(page, name):
         page.wait_for_timeout(500)
         page.screenshot(path=shots / f"desk-{name}.png")
 
+    def press(page, key):
+        page.locator(f".st-key-{key} button").first.click()
+
     def enrol(page, count, name):
-        page.get_by_label("Name").fill(name)
-        page.get_by_label("Name").press("Enter")
-        page.get_by_role("button", name="Enrol", exact=True).click()
-        page.get_by_text(f"Enrolled: {count}").wait_for(timeout=30_000)
+        box = page.get_by_role("textbox", name="Name", exact=True)
+        box.fill(name)
+        box.press("Enter")
+        press(page, "desk-enrol")
+        page.get_by_text(f"Enrolled: {count}").wait_for()
         assert page.get_by_text(f"{name} is enrolled with").is_visible()
 
     def set_threshold(page, value):
         box = page.get_by_label("Largest distance let in")
         box.fill(str(value))
         box.press("Enter")
-        page.wait_for_url(re.compile(f"desk-threshold={value}"), timeout=30_000)
+        page.wait_for_url(re.compile(f"desk-threshold={value}"))
 
     with serving(**settings) as (address, _):
         page = visit(address)
@@ -227,28 +235,28 @@ def test_the_walk_in_a_browser(browser, tmp_path):
             enrol(page, count, name)
         shot(page, "1-enrolled")
         set_threshold(page, 1000)
-        page.get_by_role("button", name="Present").click()
-        page.get_by_text("Accepted as Ann").wait_for(timeout=30_000)
-        page.locator(".js-plotly-plot").nth(2).wait_for(timeout=30_000)
+        press(page, "desk-present")
+        page.get_by_text("Accepted as Ann").wait_for()
+        page.locator(".js-plotly-plot").nth(2).wait_for()
         shot(page, "2-identified")
-        page.get_by_role("button", name="A stranger").click()
+        press(page, "desk-try-stranger-who")
         set_threshold(page, 0.1)
-        page.get_by_role("button", name="Present").click()
-        page.get_by_text("Rejected: nobody we know").wait_for(timeout=30_000)
-        page.get_by_text("Rightly sent away").wait_for(timeout=30_000)
+        press(page, "desk-present")
+        page.get_by_text("Rejected: nobody we know").wait_for()
+        page.get_by_text("Rightly sent away").wait_for()
         assert page.locator("img[src=x]").count() == 0, "a name is no markup"
         shot(page, "3-imposter-rejected")
         page.close()
     with serving(**settings) as (address, _):
         page = visit(address)
-        page.get_by_text("Enrolled: 3").wait_for(timeout=30_000)
+        page.get_by_text("Enrolled: 3").wait_for()
         shot(page, "4-after-a-restart")
-        page.get_by_role("button", name="Remove someone").click()
-        page.get_by_role("button", name="Remove", exact=True).click()
-        page.get_by_text("Enrolled: 2").wait_for(timeout=30_000)
+        press(page, "desk-way-out")
+        press(page, "desk-remove")
+        page.get_by_text("Enrolled: 2").wait_for()
         shot(page, "5-removed")
         page.get_by_text("Log", exact=True).click()
-        page.get_by_text("The last 2 decisions").wait_for(timeout=30_000)
+        page.get_by_text("The last 2 decisions").wait_for()
         shot(page, "6-log")
         page.close()
     assert problems == []
