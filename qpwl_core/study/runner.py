@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import signal
 import sys
 import threading
 import time
@@ -32,9 +33,9 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     jobs = min(jobs or cpu_count(), max(1, len(missing)))
     threads = threads or (1 if dask else max(1, cpu_count() // jobs))
     failures = []
-    with _cluster(dask), Watch(cells, missing, out) as watch:
+    with _quiet_interrupt(), _cluster(dask), Watch(cells, missing, out) as watch:
         # cells that are there go through, too: their scores may be of an older form
-        results = Parallel(-1 if dask else jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="all")(
+        results = Parallel(-1 if dask else jobs, return_as="generator_unordered", batch_size=1)(
             delayed(make_cell)(cell, out, data, threads) for cell in cells)
         for result in results:
             watch.done(result)
@@ -43,6 +44,28 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     with contextlib.suppress(OSError):
         (out / "runs").rmdir()                   # where nothing is left in it
     return failures
+
+
+@contextlib.contextmanager
+def _quiet_interrupt():
+    """After Ctrl-C the threads of joblib end in disorder: what they print of it is not for people."""
+    stopped, print_error, handler = threading.Event(), threading.excepthook, signal.getsignal(signal.SIGINT)
+    ours = threading.current_thread() is threading.main_thread() and handler is signal.default_int_handler
+
+    def interrupt(*_):
+        stopped.set()
+        raise KeyboardInterrupt
+
+    if ours:
+        signal.signal(signal.SIGINT, interrupt)
+        threading.excepthook = lambda error: None if stopped.is_set() else print_error(error)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, handler)
+        if not stopped.is_set():                 # else a thread may still end later
+            threading.excepthook = print_error
 
 
 @contextlib.contextmanager
