@@ -8,6 +8,7 @@ from ui.page import chart, plain, setup_page
 from ui.trials import (
     KEPT,
     calibrated_threshold,
+    card_auc,
     choose_models,
     choose_target,
     compare,
@@ -116,12 +117,20 @@ with right:
 st.subheader("As the paper tells it")
 ours = {label: table for label, (table, _, _) in summaries.items()}
 paper = {model.label: table for model in models if (table := paper_auc(model.entry)) is not None}
-rows = [(name, table) for model in models for name, table in (
-    (model.label, ours[model.label]), (f"{model.entry.method_title}, the paper", paper.get(model.label)))]
+rows = []
+for model in models:
+    held = model.trials
+    rows.append((f"{model.label}: {len(held.people)} people, {(held.drawn.owner >= 0).sum():,} sequences",
+                 ours[model.label]))
+    if card := card_auc(model.entry):
+        rows.append((f"{model.label}: {card[0]}", card[1]))
+    if model.label in paper:
+        rows.append((f"{model.entry.method_title}, the paper", paper[model.label]))
 st.dataframe(pd.DataFrame([
     {"AUC": name, **{f"n = {row.n}": f"{row.auc:.4f} ± {row.se:.4f}" for row in table.itertuples()}}
-    for name, table in rows if table is not None]), hide_index=True, key="verification-auc-table")
-st.caption("Mean ± standard error over ten draws. "
+    for name, table in rows]), hide_index=True, key="verification-auc-table")
+st.caption("Mean ± standard error over ten draws. Where there are two rows of ours, the first is of the gallery beside "
+           "the model, as all else on this page; the second of all that was tested, with the model's own M and p. "
            + " ".join(f"What differs: {plain(note)}" for note in paper_notes(chosen)))
 chart(figures.auc(ours, paper, looks), "verification-auc", "AUC over the number of observed sequences",
       pd.concat([table.assign(model=label, source=source) for source, tables in (("ours", ours), ("paper", paper))

@@ -225,6 +225,16 @@ def paper_auc(entry: Entry) -> pd.DataFrame | None:
     return table and pd.DataFrame([(n, *row) for n, row in enumerate(table, 1)], columns=["n", "auc", "se"])
 
 
+def card_auc(entry: Entry) -> tuple[str, pd.DataFrame] | None:
+    """Who, and their AUC (n, auc, se), where the card tells of more sequences than the gallery beside it holds."""
+    results = entry.card.get("results")
+    if not results or not entry.card.get("gallery") or results["sequences"] == len(gallery_of(entry).part("test")):
+        return None
+    table = pd.DataFrame([(int(n), row["auc"], row["se"]) for n, row in results["verification"].items()],
+                         columns=["n", "auc", "se"])
+    return f"{results['subjects']} people, {results['sequences']:,} sequences", table
+
+
 def paper_notes(chosen: list[Entry]) -> list[str]:
     """What differs from the paper in the data of these models, a sentence each."""
     return [paper.DIFFERS[name] for name in dict.fromkeys(entry.card.get("set") for entry in chosen)
