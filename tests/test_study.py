@@ -182,8 +182,8 @@ def test_words_tell_a_lead_from_a_tie_from_being_led():
     assert verdicts({"differences": pd.DataFrame(rows)}, "eeg-uci") == [
         "QP-WL leads QP-NPL at every n (by 0.0200, 0.0100); other people could turn it round at n = 2.",
         "QP-WL against MP-NPL: level at n = 2, behind at n = 1 (by 0.0120).",
-        "QP-WL against Sliced Wasserstein pooling + N-pair: behind at n = 1 (by 0.0030); other people could turn it "
-        "round at n = 1."]
+        "QP-WL against Sliced Wasserstein pooling + N-pair: behind at every n (by 0.0030); other people could turn "
+        "it round at every n."]
 
 
 # cells

@@ -54,6 +54,12 @@ def _each(frame, name: str):
     return own.groupby("method", sort=False)
 
 
+def _up_to_one(figure, values, errors) -> None:
+    """Show rates from a little below the lowest up to 1, also where all of them are 1."""
+    lowest = float((values - errors).min())
+    figure.update_yaxes(range=[min(lowest, 0.95) - 0.02, 1.01])
+
+
 def roc(tables: dict, name: str, n: int = 5):
     """Mean ROC curves with their standard error, as in Figures 2, 5 and 7 of the paper."""
     curves = tables["roc"][tables["roc"]["n"] == n]
@@ -81,6 +87,9 @@ def det(tables: dict, name: str, n: int = 5):
     figure.update_xaxes(range=norm.ppf([min(floor, 0.05) * 0.9, 0.5]).tolist(), **ticks)
     figure.update_yaxes(range=norm.ppf([0.0008, 0.5]).tolist(), **ticks)
     figure.update_traces(hovertemplate="%{fullData.name}<extra></extra>")
+    if not figure.data:
+        figure.add_annotation(text="no errors at rates that can be measured: nothing to draw", showarrow=False, x=0.5,
+                              y=0.5, xref="paper", yref="paper")
     return figure
 
 
@@ -89,6 +98,8 @@ def cmc(tables: dict, name: str):
     figure = _figure("rank k", "right person among the k nearest")
     for method, own in _each(tables["cmc"], name):
         _curve(figure, method, own["rank"], own["rate"], own["se"], mode="lines+markers")
+    shown = tables["cmc"][tables["cmc"]["set"] == name]
+    _up_to_one(figure, shown["rate"], shown["se"])
     return figure
 
 
@@ -111,8 +122,10 @@ def over_fraction(tables: dict, name: str, which: str):
     """Identification accuracy or AUC against imposters over the fraction of people enrolled, n = 5."""
     measure = {"identification": "accuracy", "imposters": "auc"}[which]
     figure = _figure("fraction of people enrolled", "accuracy" if measure == "accuracy" else "AUC against imposters")
-    for method, own in _each(mean_of(tables[which], measure, "set", "method", "fraction"), name):
+    shown = mean_of(tables[which][tables[which]["set"] == name], measure, "set", "method", "fraction")
+    for method, own in _each(shown, name):
         _curve(figure, method, own["fraction"], own[measure], own["se"], mode="lines+markers")
+    _up_to_one(figure, shown[measure], shown["se"])
     figure.update_xaxes(tickformat=".0%")
     return figure
 
@@ -120,19 +133,17 @@ def over_fraction(tables: dict, name: str, which: str):
 def differences(tables: dict, names: list[str], n: int):
     """QP-WL minus every other method, with intervals that resample people: right of nought QP-WL leads."""
     found = tables["differences"]
-    found = found[found["set"].isin(names) & (found["n"] == n)]
-    figure = _figure("AUC of QP-WL minus AUC of the other", "")
-    for method, own in found.groupby("against", sort=False):
-        figure.add_scatter(
-            x=own["difference"], y=[SETS[name].title for name in own["set"]], mode="markers",
-            name=METHODS[method].title,
-            marker={**_marker(method), "color": COLOURS.get(method, "#777777"), "size": 11},
-            error_x={"type": "data", "symmetric": False, "array": own["high"] - own["difference"],
-                     "arrayminus": own["difference"] - own["low"], "thickness": 1.5},
-            hovertemplate=f"against {METHODS[method].title}<br>%{{y}}: %{{x:+.4f}}<extra></extra>")
-    figure.add_vline(x=0, line={"color": "#888888", "width": 1})
-    figure.update_layout(scattermode="group", showlegend=True, margin_l=190, height=160 + 90 * len(set(found["set"])),
-                         legend={"orientation": "v", "y": 1})
+    found = found[found["set"].isin(names) & (found["n"] == n)][::-1]                        # plotly begins at the foot
+    figure = _figure(f"AUC of QP-WL minus AUC of the other, n = {n}", "")
+    places = [[SETS[name].title for name in found["set"]], [METHODS[method].title for method in found["against"]]]
+    figure.add_scatter(
+        x=found["difference"], y=places, mode="markers", showlegend=False,
+        marker={"size": 10, "color": [COLOURS.get(method, "#777777") for method in found["against"]]},
+        error_x={"type": "data", "symmetric": False, "array": found["high"] - found["difference"],
+                 "arrayminus": found["difference"] - found["low"], "thickness": 1.5, "color": "#888888"},
+        hovertemplate="%{y}: %{x:+.4f}<extra></extra>")
+    figure.add_vline(x=0, line={"color": "#888888", "width": 2})
+    figure.update_layout(height=140 + 26 * len(found))
     return figure
 
 

@@ -37,16 +37,16 @@ def _verdict(other: str, rows) -> str:
     places = {"ahead": rows[rows["difference"] >= LEVEL], "level": rows[rows["difference"].abs() < LEVEL],
               "behind": rows[rows["difference"] <= -LEVEL]}
     unsure = rows[(rows["low"] <= 0) & (rows["high"] >= 0) & (rows["difference"].abs() >= LEVEL)]
-    doubt = f"; other people could turn it round at n = {_ns(unsure)}" if len(unsure) else ""
+    doubt = f"; other people could turn it round at {_ns(unsure, rows)}" if len(unsure) else ""
     if len(places["ahead"]) == len(rows):
         return f"QP-WL leads {other} at every n ({_amounts(rows)}){doubt}."
-    said = [f"{word} at n = {_ns(part)}" + (f" ({_amounts(part)})" if word != "level" else "")
+    said = [f"{word} at {_ns(part, rows)}" + (f" ({_amounts(part)})" if word != "level" else "")
             for word, part in places.items() if len(part)]
     return f"QP-WL against {other}: {', '.join(said)}{doubt}."
 
 
-def _ns(rows) -> str:
-    return listed([str(n) for n in rows["n"]])
+def _ns(part, rows) -> str:
+    return "every n" if len(part) == len(rows) else f"n = {listed([str(n) for n in part['n']])}"
 
 
 def _amounts(rows) -> str:
