@@ -105,7 +105,7 @@ with left:
     if curves is not None:
         curves = curves[(curves["set"] == name) & (curves["n"] == n) & curves["method"].isin(chosen)]
         chart(verification.roc({titles[m]: rows for m, rows in curves.groupby("method", sort=False)}, {}, looks,
-                               corner=True),
+                               corner=curves[curves["fpr"] >= 0.1]["tpr"].min() > 0.8),
               "results-roc", f"ROC curves at n = {n}, mean over repeats, standard error shaded", curves)
         st.caption("A double click shows the whole curve.")
 with right:

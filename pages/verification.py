@@ -144,7 +144,7 @@ for done, model in enumerate(models):
     measured = {"AUC": ("auc", table["auc"][n - 1]), "EER": ("eer", errors["eer"]),
                 **{f"FNMR at FMR {100 * rate:g} %": (rate, errors[rate]) for rate in RATES}}
     rows.append({"model": model.label, "owners": errors["genuine"], "imposters": errors["imposter"], **{
-        name: "not measurable" if value is None else f"{value:.3f} ({sure[key][0]:.3f} to {sure[key][1]:.3f})"
+        name: "not measurable" if value is None else f"{value:.3f} ({sure[key][0]:.2f}–{sure[key][1]:.2f})"
         for name, (key, value) in measured.items()},
         "d′": "not measurable" if errors["d_prime"] is None else f"{errors['d_prime']:.2f}"})
     short |= {rate: min(errors["imposter"], short.get(rate, 10 ** 9)) for rate in RATES if errors[rate] is None}

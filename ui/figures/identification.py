@@ -3,9 +3,7 @@
 import numpy as np
 import plotly.graph_objects as go
 
-from ui.figures.verification import GENUINE, IMPOSTER, MARGIN, faded
-
-TOP = {"orientation": "h", "y": 1.14}
+from ui.figures.verification import GENUINE, IMPOSTER, LEGEND, MARGIN, faded
 
 
 def over_fractions(tables: dict, looks: dict, measure: str, title: str, shares: bool) -> go.Figure:
@@ -16,7 +14,7 @@ def over_fractions(tables: dict, looks: dict, measure: str, title: str, shares: 
         figure.add_scatter(x=table["fraction"], y=table[measure], error_y={"array": table[f"{measure}_se"]}, name=label,
                            mode="lines+markers", line=looks[label] | {"width": 2.5},
                            hovertemplate=f"{label}, %{{x:.0%}} enrolled<br>{style}<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=380, legend=TOP,
+    figure.update_layout(margin=MARGIN, height=380, legend=LEGEND,
                          xaxis={"title": "people enrolled, of all", "tickformat": ".0%"},
                          yaxis={"title": title, "tickformat": ".0%" if shares else ""})
     return figure
@@ -34,7 +32,7 @@ def cmc(curves: dict, looks: dict) -> go.Figure:
         figure.add_scatter(x=ranks, y=mean, name=label, mode="lines+markers", legendgroup=label,
                            line=looks[label] | {"width": 2.5},
                            hovertemplate=f"{label}<br>%{{y:.1%}} are among the %{{x}} nearest<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=480, legend=TOP,
+    figure.update_layout(margin=MARGIN, height=480, legend=LEGEND,
                          xaxis={"title": "k, people looked at", "tickformat": "d"},
                          yaxis={"title": "right person among the k nearest", "tickformat": ".0%"})
     return figure
@@ -107,6 +105,6 @@ def filters(table, names: tuple[str, str, str]) -> go.Figure:
             figure.add_scatter(x=rows[column], y=labels, mode="markers", name=name,
                                marker={"color": colour, "symbol": symbol, "size": 11, "line": {"width": 2}},
                                hovertemplate=f"{name}, %{{y}}<br>%{{x:.4g}}<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=80 + 28 * len(rows), legend=TOP,
+    figure.update_layout(margin=MARGIN, height=80 + 28 * len(rows), legend=LEGEND,
                          xaxis={"title": "what the filter adds to the distance"}, yaxis={"type": "category"})
     return figure

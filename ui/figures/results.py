@@ -2,7 +2,7 @@
 
 import plotly.graph_objects as go
 
-from ui.figures.verification import MARGIN
+from ui.figures.verification import LEGEND, MARGIN
 
 
 def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figure:
@@ -22,6 +22,6 @@ def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figu
                           "<extra></extra>")
     figure.add_vline(0, line={"color": "#999999", "width": 1, "dash": "dot"})
     figure.update_layout(margin=MARGIN, height=150 + 80 * table["title"].nunique(), scattermode="group",
-                         legend={"orientation": "h", "y": 1.15}, yaxis={"type": "category", "autorange": "reversed"},
+                         legend=LEGEND, yaxis={"type": "category", "autorange": "reversed"},
                          xaxis={"title": "AUC of QP-WL minus AUC of the other"})
     return figure

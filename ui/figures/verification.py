@@ -7,6 +7,7 @@ from plotly.colors import hex_to_rgb
 GENUINE, IMPOSTER = "#009E73", "#D55E00"
 TICKS = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99])
 MARGIN = {"l": 10, "r": 10, "t": 10, "b": 10}
+LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}      # grows upwards, never over the curves
 
 
 def roc(curves: dict, points: dict, looks: dict, corner: bool = False) -> go.Figure:
@@ -31,7 +32,7 @@ def roc(curves: dict, points: dict, looks: dict, corner: bool = False) -> go.Fig
                            hovertemplate=f"{name}, at the threshold<br>%{{x:.1%}} of imposters and %{{y:.1%}} of "
                            "owners get in<extra></extra>")
     figure.update_layout(
-        margin=MARGIN, height=430, legend={"orientation": "h", "y": 1.12},
+        margin=MARGIN, height=430, legend=LEGEND,
         xaxis={"title": "imposters who get in (FMR)", "tickformat": ".0%",
                "range": [-0.005, 0.3] if corner else [-0.01, 1.01]},
         yaxis={"title": "owners who get in (1 − FNMR)", "tickformat": ".0%",
@@ -62,7 +63,7 @@ def det(curves: dict, points: dict, looks: dict) -> go.Figure:
                        line={"color": "#999999", "dash": "dot", "width": 1}, hoverinfo="skip")
     axis = {"tickvals": norm.ppf(TICKS), "ticktext": [f"{tick:g} %" for tick in 100 * TICKS],
             "range": [edge - 0.08, 1.4], "zeroline": False}
-    figure.update_layout(margin=MARGIN, height=430, legend={"orientation": "h", "y": 1.12},
+    figure.update_layout(margin=MARGIN, height=430, legend=LEGEND,
                          xaxis=axis | {"title": "imposters who get in (FMR)"},
                          yaxis=axis | {"title": "owners sent away (FNMR)"})
     return figure
@@ -94,10 +95,10 @@ def auc(ours: dict, paper: dict, looks: dict, height: int = 340) -> go.Figure:
                            hovertemplate=f"{name}, n = %{{x}}<br>AUC %{{y:.4f}}<extra></extra>")
         if name in paper:
             figure.add_scatter(x=paper[name]["n"], y=paper[name]["auc"], error_y={"array": paper[name]["se"]},
-                               name=f"the paper: {name}", opacity=0.45, mode="lines+markers",
+                               name=f"the paper: {name}", opacity=0.75, mode="lines+markers",
                                line=looks[name] | {"width": 1.5, "dash": "dot"}, marker={"symbol": "circle-open"},
                                hovertemplate="the paper, n = %{x}<br>AUC %{y:.4f}<extra></extra>")
-    figure.update_layout(margin=MARGIN, height=height, legend={"orientation": "h", "y": 1.2},
+    figure.update_layout(margin=MARGIN, height=height, legend=LEGEND,
                          xaxis={"title": "sequences observed, n", "dtick": 1}, yaxis={"title": "AUC"})
     return figure
 
