@@ -156,6 +156,13 @@ def write_state(folder: Path, **now) -> None:
     os.replace(part, folder / "state.json")
 
 
+def state_of(folder: Path) -> str | None:
+    """What state.json says, None where there is none yet."""
+    with contextlib.suppress(FileError):
+        return read_json(folder / "state.json").get("state")
+    return None
+
+
 def take_turn(runs: Path) -> int | None:
     """The right to train, which one process has at a time: an open file, or None."""
     handle = os.open(runs / ".turn", os.O_RDWR | os.O_CREAT)
@@ -171,7 +178,8 @@ def _start(folder: Path, spec: dict) -> None:
     """Start the process of a job. It inherits the lock that was taken here, so there is no moment without it."""
     handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT)
     try:
-        for _ in range(20):                      # one who looks holds it for a moment
+        ending = state_of(folder) not in LIVE    # one who has said that it ends still holds it while Python closes
+        for _ in range(500 if ending else 20):   # one who looks holds it for a moment
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break

@@ -113,7 +113,7 @@ SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
     StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 14)),
     StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 12)),
-    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 12)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 20)),
     _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
     EYE_SIMULATED,
     StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),
