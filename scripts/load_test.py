@@ -101,6 +101,7 @@ async def session(browser, address: str, number: int) -> dict:
     context = await browser.new_context(viewport={"width": 1400, "height": 1000})
     try:
         page = await context.new_page()
+        page.set_default_timeout(WAIT)
         start = time.perf_counter()
         await page.goto(f"{address}/verification?{urlencode(setting)}")
         threshold, counts = await served(page)
