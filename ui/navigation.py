@@ -40,6 +40,10 @@ def run_framed() -> None:
 
 def frame_if_bare() -> None:
     """Declare the pages from within one, where a link led to it before app.py has ever run: Streamlit then starts the
-    page's script alone."""
+    page's script alone. And start again, inside the frame: widgets have other identities there, so what is typed or
+    pressed first would be lost."""
     if not getattr(framed, "yes", False):
         navigation()
+        if not st.session_state.get("framed_once"):
+            st.session_state["framed_once"] = True
+            st.rerun()
