@@ -33,6 +33,7 @@ def link(address: str) -> str:
 
 
 def click_enrol(page, name: str) -> None:
+    page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
     box = page.get_by_role("textbox", name="Name", exact=True)
     box.fill(name)
     box.press("Enter")

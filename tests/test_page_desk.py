@@ -49,7 +49,8 @@ def calm(page):
 
 
 def click(page, key):
-    return calm(page.button(key=key).click().run())
+    calm(page.button(key=key).click().run())
+    return calm(page.run())                 # AppTest loses the first touch after st.rerun()
 
 
 def of_person(gallery, person):
@@ -75,7 +76,7 @@ def test_enrol_present_and_the_numbers_are_the_cores(folder, gallery):
     assert logged["n"] == 5
     page = calm(page.segmented_control(key="desk-who").set_value("stranger").run())
     page = click(page, "desk-present")
-    assert "who is not enrolled" in [*page.success, *page.warning][0].value
+    assert any("who is not enrolled" in x.value for x in [*page.success, *page.warning])
     assert len(desk.log()) == 2
 
 
@@ -129,7 +130,8 @@ def test_the_audience_guesses_first(folder, gallery):
     page = calm(page.segmented_control(key="desk-guessed-1-5").set_value("a stranger").run())
     page = click(page, "desk-reveal")
     row, = desk.log()
-    truth_is_known = "not enrolled" not in [*page.success, *page.warning][0].value
+    truth, = [x.value for x in [*page.success, *page.warning] if "really was" in x.value]
+    truth_is_known = "not enrolled" not in truth
     assert page.metric[0].value == f"{int(not truth_is_known)} of 1"
     assert page.metric[1].value.endswith("of 1")
     assert (row["decided"] is None) == ("Rejected" in page.markdown[1].value)
@@ -212,18 +214,23 @@ def test_the_walk_in_a_browser(browser, tmp_path):
         page.wait_for_timeout(500)
         page.screenshot(path=shots / f"desk-{name}.png")
 
+    def idle(page):
+        page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
+
     def press(page, key):
         page.locator(f".st-key-{key} button").first.click()
 
     def enrol(page, count, name):
+        idle(page)
         box = page.get_by_role("textbox", name="Name", exact=True)
         box.fill(name)
         box.press("Enter")
         press(page, "desk-enrol")
         page.get_by_text(f"Enrolled: {count}").wait_for()
-        assert page.get_by_text(f"{name} is enrolled with").is_visible()
+        page.get_by_text(f"{name} is enrolled with").wait_for()
 
     def set_threshold(page, value):
+        idle(page)
         box = page.get_by_label("Largest distance let in")
         box.fill(str(value))
         box.press("Enter")

@@ -73,16 +73,11 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, key) -> None:
         compared = [letter_of[name] for name in decision.compared]
         show_functions(decision, desk.space, compared, colours, "desk-hint", True)
     guess = st.segmented_control("Your guess", [*letters, STRANGER], key=f"desk-guessed-{key[1]}-{key[2]}")
-    st.button("Reveal", type="primary", icon=":material/visibility:", disabled=guess is None, key="desk-reveal",
-              on_click=_revealed, args=(desk, decision, known_as, key, letter_of, guess))
-
-
-def _revealed(desk: Desk, decision: Decision, known_as, key, letter_of, guess) -> None:
-    """The decision is made now: it goes into the log, and the guess counts."""
-    if key not in st.session_state["desk_revealed"]:
-        desk.record(decision)
+    if st.button("Reveal", type="primary", icon=":material/visibility:", disabled=guess is None, key="desk-reveal"):
+        desk.record(decision)                # the decision is made now, and the guess counts
         right = guess == (letter_of.get(known_as) if known_as else STRANGER)
         st.session_state["desk_revealed"][key] = right, decision.person == known_as
+        st.rerun()
 
 
 def _reveal(desk, decision, colours, person, known_as, guessed_right) -> None:

@@ -1,4 +1,8 @@
-"""Who is enrolled, enrolling someone, removing someone. A button acts first, then the page says what it did."""
+"""Who is enrolled, enrolling someone, removing someone.
+
+A button acts with what the widgets say in the very run it is pressed in (the arguments of a callback are those of the
+run before: a name typed just now would be missed); then the page is drawn again, with what the button did.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +22,13 @@ FILES = ["npz", "csv", "edf", "bdf", "fif"]
 
 
 def say(kind: str, text: str) -> None:
-    """Keep a sentence for the page that is drawn next."""
+    """Keep a sentence until the next button: a drawing of the page may be cut short by the next touch."""
     st.session_state["desk_said"] = kind, text
 
 
 def show_message() -> None:
     """What the last button did."""
-    if said := st.session_state.pop("desk_said", None):
+    if said := st.session_state.get("desk_said"):
         show, icon = {"success": (st.success, "check"), "error": (st.error, "error")}[said[0]]
         show(plain(said[1]), icon=f":material/{icon}:")
 
@@ -35,6 +39,7 @@ def attempt(action, *arguments) -> None:
         say("success", action(*arguments))
     except ValueError as error:
         say("error", str(error))
+    st.rerun()
 
 
 def enrol(desk: Desk, name: str, sequences: Sequences, count: int, origin: str) -> str:
@@ -59,16 +64,16 @@ def show_enrolled(scene: Scene) -> None:
     if not scene.people:
         st.info("Nobody is enrolled with this model yet. Enrol someone, or start with three people of the gallery."
                 if scene.gallery else "Nobody is enrolled with this model yet.", icon=":material/group_add:")
-        if scene.gallery:
-            st.button("Enrol three people", type="primary", icon=":material/bolt:", key="desk-three",
-                      on_click=attempt, args=(enrol_three, scene.desk, scene.gallery))
+        if scene.gallery and st.button("Enrol three people", type="primary", icon=":material/bolt:", key="desk-three"):
+            attempt(enrol_three, scene.desk, scene.gallery)
         return
     st.dataframe(pd.DataFrame([vars(person) for person in scene.people]), hide_index=True,
                  height=min(40 + 35 * len(scene.people), 320),
                  column_config={"name": "Name", "sequences": "Sequences", "added": "Since (UTC)", "origin": "From"})
     with st.popover("Remove someone", icon=":material/person_remove:", key="desk-way-out"):
         leaving = st.selectbox("Who", [person.name for person in scene.people], key="desk-leaving")
-        st.button("Remove", key="desk-remove", on_click=attempt, args=(remove, scene.desk, leaving))
+        if st.button("Remove", key="desk-remove"):
+            attempt(remove, scene.desk, leaving)
 
 
 def show_enrolling(scene: Scene) -> None:
@@ -84,8 +89,8 @@ def show_enrolling(scene: Scene) -> None:
     name = st.text_input("Name", person, key=f"desk-name-{origin}-{person}", help="1 to 80 characters.")
     count = 1 if total == 1 else st.slider("Sequences to enrol", 1, total, total // 2, help="The rest can knock.",
                                            key=f"desk-count-{origin}-{person}-{total}")
-    st.button("Enrol", type="primary", icon=":material/person_add:", key="desk-enrol", on_click=attempt,
-              args=(enrol, scene.desk, name, sequences, count, origin))
+    if st.button("Enrol", type="primary", icon=":material/person_add:", key="desk-enrol"):
+        attempt(enrol, scene.desk, name, sequences, count, origin)
 
 
 def _choose_of_gallery(scene: Scene) -> tuple[str, Sequences, str] | None:

@@ -10,7 +10,7 @@ import torch
 from qpwl_core.calibration import DEFAULT_FMR
 from ui.controls import KEPT
 from ui.desk import Scene, calibration_for, keep_among
-from ui.enrolling import choose_data, say
+from ui.enrolling import choose_data
 from ui.page import plain
 from ui.verdict import show_ladder, show_reasons, show_truth, show_verdict
 
@@ -45,8 +45,8 @@ def show_knocking(scene: Scene) -> None:
             return
         threshold = choose_threshold(scene, len(visitor.presented), claimed is not None)
         settings = visitor.presented.numpy().tobytes(), threshold, claimed, scene.enrolled.names
-        st.button("Present", type="primary", icon=":material/door_front:", key="desk-present", width="stretch",
-                  on_click=_present, args=(scene, visitor, threshold, claimed, settings))
+        if st.button("Present", type="primary", icon=":material/door_front:", key="desk-present", width="stretch"):
+            _present(scene, visitor, threshold, claimed, settings)
     decision, of, made_with = st.session_state.get("desk_decision", (None, None, None))
     with right:
         if decision is None or decision.model != scene.desk.space.model:
@@ -138,10 +138,11 @@ def _try(who: str, question: str) -> None:
 
 def _present(scene: Scene, visitor: Visitor, threshold: float, claimed: str | None, settings: tuple) -> None:
     try:
+        st.session_state.pop("desk_said", None)
         decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed)
         st.session_state["desk_decision"] = decision, visitor, settings
     except ValueError as error:
-        say("error", str(error))
+        st.error(plain(str(error)), icon=":material/error:")
 
 
 def _explain() -> None:

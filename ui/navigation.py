@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.pages_manager import PagesManager
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -18,6 +19,7 @@ STORY = {
             "desk": ("Enrolment desk", "how_to_reg"), "results": ("Results", "table_chart")},
 }
 framed = threading.local()      # a page runs in the thread of the app.py around it
+app_has_run = threading.Event()  # in this server
 
 
 def navigation():
@@ -32,6 +34,7 @@ def navigation():
 def run_framed() -> None:
     """What app.py does."""
     framed.yes = True
+    app_has_run.set()
     try:
         navigation().run()
     finally:
@@ -42,8 +45,9 @@ def frame_if_bare() -> None:
     """Declare the pages from within one, where a link led to it before app.py has ever run: Streamlit then starts the
     page's script alone. And start again, inside the frame: widgets have other identities there, so what is typed or
     pressed first would be lost."""
-    if not getattr(framed, "yes", False):
-        navigation()
-        if not st.session_state.get("framed_once"):
-            st.session_state["framed_once"] = True
-            st.rerun()
+    if getattr(framed, "yes", False):
+        return
+    alone = PagesManager.uses_pages_directory and not app_has_run.is_set()
+    navigation()                                 # from here on Streamlit starts app.py
+    if alone:
+        st.rerun()
