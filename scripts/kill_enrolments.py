@@ -77,7 +77,7 @@ def main() -> int:
     options.add_argument("--kills", type=int, default=12)
     options.add_argument("--seed", type=int, default=0)
     args = options.parse_args()
-    chance, confirmed, wrong, begun, number = random.Random(args.seed), [], [], time.monotonic(), 0
+    chance, confirmed, wrong, begun, number, pace = random.Random(args.seed), [], [], time.monotonic(), 0, 1.0
     share = [args.enrolments * (i + 1) // args.kills for i in range(args.kills)]       # confirmed before each kill
     system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     print(f"{'kill':>4}  {'confirmed':>9}  {'in the database':>15}  {'at the kill':13}  result")
@@ -92,12 +92,14 @@ def main() -> int:
                 while len(confirmed) < goal - 1:
                     number += 1
                     click_enrol(page, f"person {number:04}")
+                    clicked = time.monotonic()
                     if not confirmed_on_screen(page, f"person {number:04}", 120):
                         raise SystemExit(f"person {number} was not confirmed within two minutes")
                     confirmed.append(f"person {number:04}")
+                    pace = time.monotonic() - clicked                # from the click to the confirmation
                 number += 1
                 click_enrol(page, f"person {number:04}")
-                time.sleep(chance.choice((0, chance.uniform(0, 0.1), chance.uniform(0, 1))))
+                time.sleep(chance.uniform(0, 1.2 * pace))
                 os.kill(process.pid, 9)
                 process.wait()
                 seen = confirmed_on_screen(page, f"person {number:04}", 0.5)

@@ -15,8 +15,9 @@ def ladder(names: list[str], distances: np.ndarray, colours: dict[str, str], thr
            large: bool = False) -> go.Figure:
     """Everyone's distance as a dot, the nearest on top; what lies left of the threshold is let in."""
     shown = [escape(name, quote=False) for name in names]
+    rungs = list(range(len(names)))
     figure = go.Figure(go.Scatter(
-        x=distances, y=shown, mode="markers", customdata=shown, showlegend=False,
+        x=distances, y=rungs, mode="markers", customdata=shown, showlegend=False,
         marker={"size": 20 if large else 13, "color": [colours[name] for name in names]},
         hovertemplate="%{customdata}<br>distance %{x:.4g}<extra></extra>"))
     low, high = float(min(distances)), float(max(distances))
@@ -27,15 +28,21 @@ def ladder(names: list[str], distances: np.ndarray, colours: dict[str, str], thr
     if threshold is not None:
         figure.add_vrect(x0=low, x1=threshold, fillcolor=IN, opacity=0.1, line_width=0)
         figure.add_vline(x=threshold, line={"color": LINE, "width": 2.5, "dash": "dash"},
-                         annotation={"text": f"threshold {threshold:.4g}", "yref": "paper", "y": 1,
-                                     "yanchor": "bottom"})
+                         annotation={"text": f"threshold {threshold:.4g}", "yref": "paper", "y": 1, "yanchor": "bottom",
+                                     "xanchor": "right" if threshold > (low + high) / 2 else "left"})
     size = {"font": {"size": 18}} if large else {}
     figure.update_layout(
         margin=MARGIN, height=max(420 if large else 240, 110 + (44 if large else 30) * len(names)), **size,
         xaxis={"title": "distance d_j(n): smaller is closer", "range": [low, high + room], "zeroline": False},
-        yaxis={"autorange": "reversed", "type": "category", "showgrid": True,
+        yaxis={"range": [len(names) - 0.5, -0.5], "showgrid": True, "zeroline": False, "tickvals": rungs,
+               "ticktext": [escape(short(name), quote=False) for name in names],
                "tickfont": {"size": 18 if large else 14}})
     return figure
+
+
+def short(name: str, most: int = 24) -> str:
+    """A name that leaves room for the picture; the whole one shows on touch."""
+    return name if len(name) <= most else name[:most - 1] + "…"
 
 
 def contributions(filters: np.ndarray, names: list[str], colours: dict[str, str], most: int = 16) -> go.Figure:
@@ -43,7 +50,7 @@ def contributions(filters: np.ndarray, names: list[str], colours: dict[str, str]
     order = telling(filters)[:most]
     figure = go.Figure()
     for name, values in zip(names, filters, strict=True):
-        label = escape(name, quote=False)
+        label = escape(short(name), quote=False)
         figure.add_bar(x=[f"{i + 1}" for i in order], y=values[order], name=label, marker_color=colours[name],
                        hovertemplate=f"filter %{{x}} adds %{{y:.3g}}<extra>{label}</extra>")
     figure.update_layout(margin=MARGIN, height=360, barmode="group", legend={"orientation": "h", "y": 1.12},
@@ -62,7 +69,7 @@ def functions(curves: list[tuple[str, np.ndarray, str, bool]], levels: np.ndarra
     in one colour."""
     figure = go.Figure()
     for name, values, colour, dotted in curves:
-        label = escape(name, quote=False)
+        label = escape(short(name), quote=False)
         for i, value in enumerate(values):
             figure.add_scatter(
                 x=levels, y=value, mode="lines", name=label, legendgroup=label, showlegend=i == 0,
