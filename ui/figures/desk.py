@@ -23,8 +23,8 @@ def ladder(names: list[str], distances: np.ndarray, colours: dict[str, str], thr
     low, high = float(min(distances)), float(max(distances))
     if threshold is not None:
         low, high = min(low, threshold), max(high, threshold)
+    low = 0.0 if low >= 0 else low - 0.08 * (high - low)      # cosines are below zero, and have no such beginning
     room = 0.08 * (high - low) or 1.0
-    low = 0.0 if low >= 0 else low - room                # cosines are below zero, and have no such beginning
     if threshold is not None:
         figure.add_vrect(x0=low, x1=threshold, fillcolor=IN, opacity=0.1, line_width=0)
         figure.add_vline(x=threshold, line={"color": LINE, "width": 2.5, "dash": "dash"},
