@@ -30,7 +30,9 @@ STILL = f"""
   const app = document.querySelector('[data-testid="stApp"]');
   const done = app && app.dataset.testScriptState === 'notRunning';
   const still = performance.now() - window.lastChange > {QUIET};
-  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')];
+  const seen = box => box.bottom > 0 && box.top < window.innerHeight;
+  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')]
+    .filter(chart => seen(chart.getBoundingClientRect()));
   const whole = document.querySelector('h1') && !document.querySelector('[data-testid="stSkeleton"]')
     && charts.every(chart => chart.querySelector('.main-svg'));
   return done && still && whole ? window.lastChange : false;

@@ -18,12 +18,19 @@ TRY = {"A walk": {"ql_source": "Walk"}, "Two bumps": mixture((0.6, -2.0, 0.6), (
 setup_page("Quantile layer",
            "How does a recording become a quantile function, and what is the Wasserstein distance between two?")
 model = choose_model() if any(entry.has_gallery for entry in entries()) else None
-view = st.segmented_control("View", list(VIEWS), default="Samples to quantiles", required=True, key="ql_view",
-                            label_visibility="collapsed", width="stretch", **KEEP)
-source = st.segmented_control("Samples from", SOURCES, default="Walk", required=True, key="ql_source", **KEEP)
-try_this(TRY)
-one = choose_samples(source, model)
-st.caption(one.about)
-st.divider()
 
-VIEWS[view](one, model)
+
+@st.fragment
+def explore() -> None:
+    """All that follows the samples, M and p; of the page only this is drawn again."""
+    view = st.segmented_control("View", list(VIEWS), default="Samples to quantiles", required=True, key="ql_view",
+                                label_visibility="collapsed", width="stretch", **KEEP)
+    source = st.segmented_control("Samples from", SOURCES, default="Walk", required=True, key="ql_source", **KEEP)
+    try_this(TRY)
+    one = choose_samples(source, model)
+    st.caption(one.about)
+    st.divider()
+    VIEWS[view](one, model)
+
+
+explore()

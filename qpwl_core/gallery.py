@@ -7,6 +7,7 @@ quantile function is kept at many levels; the embedding for any M, and the dista
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -45,7 +46,7 @@ class Gallery:
     def __len__(self):
         return len(self.values)
 
-    @property
+    @cached_property
     def people(self) -> list[str]:
         """Names, sorted."""
         return sorted(set(self.subjects.tolist()))
@@ -53,6 +54,8 @@ class Gallery:
     def select(self, index) -> Gallery:
         """Some of the sequences, by index or mask."""
         index = np.arange(len(self))[index]
+        if len(index) and (np.diff(index) == 1).all():       # a stretch of them is no copy
+            index = slice(index[0], index[-1] + 1)
         cut = {name: None if getattr(self, name) is None else getattr(self, name)[index]
                for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts")}
         return replace(self, **cut)

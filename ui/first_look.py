@@ -67,6 +67,7 @@ def failures(folder: str, checksum: str, p: float, k: int) -> tuple[tuple[int, i
                  for x in (one, seen.values))
 
 
+@st.fragment
 def learned(entry: Entry) -> None:
     """Three recordings of held-out people through the eyes of the best filter, and all filters together."""
     folder, checksum = str(entry.folder), entry.card["sha256"]
@@ -78,7 +79,7 @@ def learned(entry: Entry) -> None:
                                  help="People and recordings are drawn at random, the first time a typical case; the "
                                       "same number draws the same.")
         st.button("Another pair", icon=":material/shuffle:", width="stretch", type="primary", on_click=_next_draw)
-        p = choose_p()
+        p = choose_p(people.p)
         index = list(draw_triple(people.subjects, people.sources,
                                  typical_seed(folder, checksum, k) + number - 1))
         one, other = people.subjects[index[0]], people.subjects[index[2]]
@@ -103,9 +104,10 @@ def learned(entry: Entry) -> None:
     rows = pd.DataFrame({"filter": order + 1, "same_person": same[order], "another_person": different[order]})
     farther = int((same < different).sum())
     st.markdown(f"**All {len(order)} filters, the best first.** In {farther} of them the other person is farther away; "
-                "the distance is the sum over all.")
-    chart(all_filters(rows, [colours[0], colours[2]], k + 1),
-          "home-filters", f"Distances in each of {len(order)} filters; in {farther} the other person is farther.", rows)
+                "the distance is the sum over all. A line leads from the distance to the same person to that to the "
+                "other.")
+    chart(all_filters(rows, k + 1), "home-filters",
+          f"Distances in each of {len(order)} filters; in {farther} the other person is farther.", rows)
 
 
 def _next_draw() -> None:
@@ -114,7 +116,7 @@ def _next_draw() -> None:
 
 def _formula(p: float, same: np.ndarray, different: np.ndarray, k: int) -> None:
     power, opening, closing = ("", "", "") if p == 1 else (f"^{{{p:g}}}", r"\Big(", rf"\Big)^{{1/{p:g}}}")
-    one, all_of_them = st.columns(2, gap="large")
+    one, all_of_them = st.columns([1.25, 1], gap="medium")
     one.latex(rf"W_{{{p:g}}} = {opening}\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|{power}\,dr{closing}"
               rf" = {same[k]:.3f} \;\text{{ and }}\; {different[k]:.3f}")
     all_of_them.latex(rf"d_{{{p:g}}} = \sum_{{k=1}}^{{{len(same)}}} W_{{{p:g}}}\big(\bar Q^{{(k)}}_1, "

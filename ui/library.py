@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,6 +64,13 @@ def entries() -> list[Entry]:
     return found
 
 
+def told_apart(entries: Iterable[Entry]) -> dict[str, str]:
+    """A title for each model by its id, with the id where two have the same: a link carries it."""
+    titles = {entry.id: entry.title for entry in entries}
+    count = Counter(titles.values())
+    return {i: title if count[title] == 1 else f"{title}, {i}" for i, title in titles.items()}
+
+
 def choose_model(gallery: bool = True) -> Entry | None:
     """The model chosen in the sidebar, kept across pages and in the link; with none at hand, say what to do next.
 
@@ -76,8 +85,8 @@ def choose_model(gallery: bool = True) -> Entry | None:
     if wanted is not None and wanted not in at_hand:
         del st.session_state["model"]
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
-    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=lambda i: at_hand[i].title, key="model",
-                                  bind="query-params", persist_state="session")
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=told_apart(at_hand.values()).get,
+                                  key="model", bind="query-params", persist_state="session")
     return at_hand[chosen]
 
 

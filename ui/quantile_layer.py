@@ -20,6 +20,7 @@ from qpwl_core.approximation import (
 )
 from qpwl_core.distances import wasserstein
 from qpwl_core.divergences import jensen_shannon, transport_cost, transport_plan
+from ui.controls import choose_p
 from ui.figures import quantile_layer as figures
 from ui.figures.quantile_layer import STEPS
 from ui.levels import MOST, TRY_LEVELS, choose_levels
@@ -33,11 +34,6 @@ BESIDE = [1, 1.9]                         # a column of controls and formulas, a
 def formula(*lines: str) -> None:
     """A formula of several lines, aligned at their &."""
     st.latex(r"\small\begin{aligned}" + r" \\[2pt] ".join(lines) + r"\end{aligned}")
-
-
-def choose_order() -> float:
-    return st.slider("Order p", 1.0, 8.0, 1.0, 0.5, key="p", **KEEP,
-                     help="p = 1 weighs all differences alike; a larger p looks at the largest ones.")
 
 
 def steps(one: Samples, model: Entry | None) -> None:
@@ -144,7 +140,7 @@ def distance(one: Samples, model: Entry | None) -> None:
     colours = (one.colour, two.colour if two.colour != one.colour else COLOURS[7])
     words, picture = st.columns(BESIDE, gap="large")
     with words:
-        p, levels = choose_order(), choose_levels(one.entry or model)
+        p, levels = choose_p(), choose_levels(one.entry or model)
         a, b = quantiles_at(x, levels), quantiles_at(y, levels)
         (knots, at), (knots_b, at_b), plan = quantile_knots(x), quantile_knots(y), transport_plan(x, y)
         w = wasserstein(a[None], b[None], levels, p).item()
@@ -191,7 +187,7 @@ def slide(one: Samples, model: Entry | None) -> None:
     words, picture = st.columns(BESIDE, gap="large")
     with words:
         shift = st.slider("Slide q₂ away, in widths of q₁", 0.0, 3.0, 1.5, 0.05, key="ql_shift", **KEEP)
-        p, levels = choose_order(), choose_levels(one.entry or model)
+        p, levels = choose_p(), choose_levels(one.entry or model)
     a = quantiles_at(torch.from_numpy(one.values), levels)
     width = (a[-1] - a[0]).item() or 1.0
     shifts = torch.linspace(0, 3, 241, dtype=torch.float64)

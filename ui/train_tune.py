@@ -85,10 +85,9 @@ def show(job: jobs.Job, measure: str) -> None:
     found = {(cell["points"], cell["p"]): cell for cell in cells}
     key = f"heat-{job.id}"
 
-    def picked():
-        marked = st.session_state[key]["selection"]["points"]
-        if marked and "customdata" in marked[0]:
-            m, p = marked[0]["customdata"]
+    def picked(point: dict) -> None:
+        if point.get("customdata"):
+            m, p = point["customdata"]
             st.session_state["train_cell"] = (int(m), float(p))
 
     best = max((cell for cell in cells if cell["auc"] is not None), key=lambda cell: cell["auc"], default=None)
@@ -98,7 +97,7 @@ def show(job: jobs.Job, measure: str) -> None:
     data = pd.DataFrame(cells) if cells else None
     chart(heat_map(cells, grid["points"], grid["p"], measure, chosen, COLOURS[5]), key,
           f"Heat map of the AUC on {MEASURES[measure].lower()} for {len(grid['points'])} values of M and "
-          f"{len(grid['p'])} of p, {len(cells)} runs done", data, on_select=picked, selection_mode="points")
+          f"{len(grid['p'])} of p, {len(cells)} runs done", data, on_click=picked)
     if chosen is None:
         st.caption("Squares fill in as runs end.")
         return

@@ -15,12 +15,12 @@ from qpwl_core import paper, protocol
 from qpwl_core.explaining import match_by_filter
 from qpwl_core.intervals import subject_intervals
 from qpwl_core.methods import METHODS
-from qpwl_core.metrics import cmc, mean_roc, smallest_rate, threshold_at_fmr
+from qpwl_core.metrics import cmc, det, mean_roc, smallest_rate, threshold_at_fmr
 from qpwl_core.trials import RATES, Trials, auc_by_n, error_rates, make_trials
-from ui.library import Entry, distances_of, entries, gallery_of
+from ui.controls import KEPT, choose_p
+from ui.library import Entry, distances_of, entries, gallery_of, told_apart
 from ui.page import COLOURS, plain
 
-KEPT = {"bind": "query-params", "persist_state": "session"}     # the link is the state, and pages keep it
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 DASHES = ("solid", "dash", "dot", "dashdot")
 
@@ -41,9 +41,9 @@ def choose_models() -> list[Entry]:
     alike = sorted((i for i, entry in at_hand.items() if _data_of(entry) == _data_of(first)),
                    key=lambda i: order.index(at_hand[i].method))
     default = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl")] or [first.id]
-    options = alike + [i for i in at_hand if i not in alike]
+    options, labels = alike + [i for i in at_hand if i not in alike], told_apart(at_hand.values())
     chosen = st.sidebar.multiselect("Models", options, default[:2], key="models",
-                                    format_func=lambda i: at_hand[i].title, **KEPT,
+                                    format_func=labels.get, **KEPT,
                                     help="Any number together. Those for the same data are offered first.")
     if not chosen:
         st.info("Choose one or more models in the sidebar.", icon=":material/checklist:")
@@ -59,8 +59,9 @@ def look_of(method: str) -> dict:
     return {"color": COLOURS[list(METHODS).index(method) % len(COLOURS)], "dash": "solid"}
 
 
-def settings() -> tuple[int, int | None, int | None, float | None]:
+def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
+    own = next((entry.card["config"]["p"] for entry in chosen if METHODS[entry.method].distance == "wasserstein"), 1.0)
     a, b, c, d, e = st.columns([1.9, 1, 1.3, 1.2, 1.2], gap="medium", vertical_alignment="bottom")
     n = a.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
                             help="The claim is judged on the mean distance of the first n observed sequences.")
@@ -70,8 +71,8 @@ def settings() -> tuple[int, int | None, int | None, float | None]:
     live = c.toggle("Change p and M", key="live", **KEPT,
                     help="Else every model is used with the levels it learned and the p it was trained with.")
     points = d.slider("Even levels M", 1, 64, 16, key="M", disabled=not live, **KEPT)
-    p = e.slider("Order p", 1.0, 8.0, 1.0, 0.5, key="p", disabled=not live, **KEPT,
-                 help="For Wasserstein distances; cosines have no p.")
+    with e:
+        p = choose_p(own, disabled=not live)
     return n, drawn - 1 if drawn else None, points if live else None, p if live else None
 
 
@@ -102,7 +103,7 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
     A method has its colour on all pages, other data another dash. Without quantiles M means nothing, to a cosine p.
     """
     data, found = list(dict.fromkeys(map(_data_of, chosen))), []
-    titles = [entry.title for entry in chosen]
+    labels = told_apart(chosen)
     for entry in chosen:
         try:
             own = (points, p if METHODS[entry.method].distance == "wasserstein" else None)
@@ -114,8 +115,7 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
         colour = look_of(entry.method)["color"]
         alike = sum(other.look["color"] == colour for other in found)
         look = {"color": colour, "dash": DASHES[max(data.index(_data_of(entry)), alike) % len(DASHES)]}
-        title = entry.title if titles.count(entry.title) == 1 else f"{entry.title}, {entry.id}"
-        found.append(Compared(entry, escape(title), look, *own, trials))
+        found.append(Compared(entry, escape(labels[entry.id]), look, *own, trials))
     return found
 
 
@@ -130,9 +130,9 @@ def _trials(folder: str, checksum: str, points: int | None, p: float | None, par
 
 @st.cache_data(max_entries=128, show_spinner=False)
 def summary_of(key: tuple, n: int) -> tuple:
-    """AUC over n, the error rates and the mean ROC curve of one model, kept for whoever asks next."""
+    """AUC over n, the error rates, the mean ROC curve and the DET curve of one model, kept for whoever asks next."""
     trials = _trials(*key, "test")
-    return auc_by_n(trials), error_rates(trials, n), mean_roc(trials.repeats(n))
+    return auc_by_n(trials), error_rates(trials, n), mean_roc(trials.repeats(n)), det(*trials.of(n))
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
@@ -163,6 +163,24 @@ def _gallery_part(key: tuple, part: str):
     return gallery_of(Entry("", "", Path(key[0]), {"sha256": key[1]})).part(part)
 
 
+def models_and_settings(chosen: list[Entry]) -> tuple[list[Compared], int, int | None]:
+    """The widgets on top of both pages: the models with their trials, n and the draw (None is all)."""
+    n, draw, points, p = settings(chosen)
+    models = compare(chosen, points, p)
+    if note := different_people(models):
+        st.info(note, icon=":material/group_off:")
+    return models, n, draw
+
+
+def choose_focus(models: list[Compared]) -> Compared:
+    """The one of the models that a picture shows."""
+    labels = [model.label for model in models]
+    if st.session_state.get("focus") not in labels:
+        st.session_state.pop("focus", None)
+    return models[labels.index(st.segmented_control("Model shown", labels, default=labels[0], key="focus",
+                                                    format_func=plain, required=True, **KEPT))]
+
+
 def different_people(models: list[Compared]) -> str:
     """A sentence where models were tested on different people, else nothing."""
     if len({tuple(model.trials.people) for model in models}) < 2:
@@ -186,6 +204,12 @@ def first_threshold(model: Compared, n: int) -> float:
         return calibrated_threshold(model, n, 0.1)
     except ValueError:
         return float(sum(np.median(kind) for kind in model.trials.of(n)) / 2)
+
+
+def set_by_hand() -> bool:
+    """Whether the threshold is set by hand, or for a target."""
+    return st.segmented_control("The threshold is set", ["by hand", "for a target"], default="by hand", key="set",
+                                required=True, **KEPT) == "by hand"
 
 
 def choose_target() -> float:

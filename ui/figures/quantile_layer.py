@@ -10,6 +10,7 @@ import math
 import numpy as np
 import plotly.graph_objects as go
 
+from ui.figures.panels import figure
 from ui.page import COLOURS
 
 BLUE, ORANGE, GREEN, PINK, SKY, RED = COLOURS[:6]
@@ -34,9 +35,8 @@ def _axis(title: str, reach: list[float], **more) -> dict:
 def _figure(traces: list[dict], height: int, x: dict, y: dict, **layout) -> go.Figure:
     for trace in traces:                            # SVG up to a thousand points, then WebGL
         trace.setdefault("type", "scattergl" if len(trace["x"]) > 1000 and "fill" not in trace else "scatter")
-    return go.Figure({"data": traces, "layout": {
-        "height": height, "margin": {"l": 10, "r": 10, "t": 40, "b": 10}, "hovermode": "closest", "uirevision": "same",
-        "legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}, "xaxis": x, "yaxis": y, **layout}})
+    return figure(traces, height=height, margin={"l": 10, "r": 10, "t": 40, "b": 10}, xaxis=x, yaxis=y,
+                  **{"legend": {"orientation": "h", "y": 1.02, "yanchor": "bottom", "x": 0}, **layout})
 
 
 def _line(x, y, name: str, colour: str, hover: str, width: float = 2.5, dash: str = "solid", knots: int = 0, **more):
@@ -56,9 +56,10 @@ def steps(x: np.ndarray, levels: np.ndarray, kept: np.ndarray, step: int, r: flo
     x (N,) in time; ``kept`` (M+2,) are the values of Q̃ at ``levels``; ``step`` counts from 0; r is the level looked at.
     """
     n, order, where = len(x), np.argsort(x, kind="stable"), {"xaxis": "x2"}
+    dots = "lines+markers" if step < 2 else "lines"      # colours say which sample went where while they are sorted
     moment = {"cmin": 0, "cmax": max(n - 1, 1), "colorscale": "Viridis", "size": 6}
     traces = [
-        _line(np.arange(n), x, "", FAINT, f"{unit} %{{x}}: %{{y:.4g}}", 1, mode="lines+markers", showlegend=False,
+        _line(np.arange(n), x, "", FAINT, f"{unit} %{{x}}: %{{y:.4g}}", 1, mode=dots, showlegend=False,
               marker=moment | {"color": np.arange(n)}),
         _dots(np.arange(n) / n, x[order], "sorted samples", moment | {"color": order},
               f"%{{y:.4g}}, from {unit} %{{customdata}}", customdata=order, opacity=1 if step == 1 else 0.35, **where),

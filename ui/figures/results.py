@@ -2,7 +2,8 @@
 
 import plotly.graph_objects as go
 
-from ui.figures.verification import LEGEND, MARGIN
+from ui.figures.panels import figure, line_at
+from ui.figures.verification import MARGIN
 
 
 def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figure:
@@ -10,18 +11,17 @@ def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figu
 
     ``table`` has columns title (of the set), against, difference, low, high; ``names`` and ``looks`` are by method.
     """
-    figure = go.Figure()
+    traces = []
     for method, rows in table.groupby("against", sort=False):
-        name = names.get(method, method)
-        figure.add_scatter(
-            x=rows["difference"], y=rows["title"], mode="markers", name=name,
-            marker={"color": looks[name]["color"], "size": 11},
-            error_x={"symmetric": False, "array": rows["high"] - rows["difference"],
-                     "arrayminus": rows["difference"] - rows["low"]}, customdata=rows[["low", "high"]],
-            hovertemplate=f"%{{y}}, against {name}<br>%{{x:+.4f}} (%{{customdata[0]:+.4f}} to %{{customdata[1]:+.4f}})"
-                          "<extra></extra>")
-    figure.add_vline(0, line={"color": "#999999", "width": 1, "dash": "dot"})
-    figure.update_layout(margin=MARGIN, height=150 + 80 * table["title"].nunique(), scattermode="group",
-                         legend=LEGEND, yaxis={"type": "category", "autorange": "reversed"},
-                         xaxis={"title": "AUC of QP-WL minus AUC of the other"})
-    return figure
+        name, middle = names.get(method, method), rows["difference"]
+        traces.append({
+            "type": "scatter", "x": middle.to_numpy(), "y": rows["title"].tolist(), "mode": "markers", "name": name,
+            "marker": {"color": looks[name]["color"], "size": 11}, "customdata": rows[["low", "high"]].to_numpy(),
+            "error_x": {"symmetric": False, "array": (rows["high"] - middle).to_numpy(),
+                        "arrayminus": (middle - rows["low"]).to_numpy()},
+            "hovertemplate": f"%{{y}}, against {name}<br>%{{x:+.4f}} (%{{customdata[0]:+.4f}} to "
+                             "%{customdata[1]:+.4f})<extra></extra>"})
+    return figure(traces, margin=MARGIN, height=150 + 80 * table["title"].nunique(), scattermode="group",
+                  yaxis={"type": "category", "autorange": "reversed"},
+                  xaxis={"title": "AUC of QP-WL minus AUC of the other"},
+                  **line_at(0, {"color": "#999999", "width": 1, "dash": "dot"}))
