@@ -11,6 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+# The system's Chromium where there is one, else Playwright's own; it asks the web for nothing by itself.
+LAUNCH = {"executable_path": next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+                                  None),
+          "args": ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+                   "--disable-background-networking", "--disable-component-update"]}
 QUIET = 350              # milliseconds without a change after which a page counts as still
 
 # The header has a spinner of its own, which says that the server works and is no part of the page.
@@ -64,12 +69,11 @@ def serving(script: Path, **environment):
 
 @contextmanager
 def chromium():
-    """The system's Chromium where there is one, else Playwright's own."""
+    """A browser."""
     from playwright.sync_api import sync_playwright
 
-    system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=system, args=["--no-sandbox", "--disable-gpu"])
+        browser = playwright.chromium.launch(**LAUNCH)
         yield browser
         browser.close()
 

@@ -4,21 +4,20 @@ A browser enrols person after person at the desk and notes each that the page co
 is killed at a random moment around a click on "Enrol", and started again. After each kill the database must open, hold
 everyone who was confirmed on screen with all their sequences, and nobody by half.
 
-    python scripts/kill_enrolments.py [--enrolments 100] [--kills 12] [--seed 0]
+    python -m scripts.kill_enrolments [--enrolments 100] [--kills 12] [--seed 0]
 """
 
 import argparse
 import os
 import random
-import shutil
 import sys
 import tempfile
 import time
 from pathlib import Path
 from urllib.parse import quote_plus
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT)]
+from benchmarks._browser import ROOT, chromium, serving
+
 MODEL, DATA, SUBJECT = "gait-hapt-qp-wl", "gait-hapt-30", "02"
 
 
@@ -69,9 +68,6 @@ def check(folder: Path, confirmed: list[str], kills: int) -> tuple[int, list[str
 
 
 def main() -> int:
-    from conftest import serving
-    from playwright.sync_api import sync_playwright
-
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--enrolments", type=int, default=100)
     options.add_argument("--kills", type=int, default=12)
@@ -79,12 +75,11 @@ def main() -> int:
     args = options.parse_args()
     chance, confirmed, wrong, begun, number, pace = random.Random(args.seed), [], [], time.monotonic(), 0, 1.0
     share = [args.enrolments * (i + 1) // args.kills for i in range(args.kills)]       # confirmed before each kill
-    system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     print(f"{'kill':>4}  {'confirmed':>9}  {'in the database':>15}  {'at the kill':13}  result")
-    with tempfile.TemporaryDirectory() as home, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=system, args=["--no-sandbox", "--disable-gpu"])
+    with tempfile.TemporaryDirectory() as home, chromium() as browser:
         for kill, goal in enumerate(share, start=1):
-            with serving(QPWL_DESK=f"{home}/desk", QPWL_RUNS=f"{home}/runs", OMP_NUM_THREADS="1") as (address, process):
+            with serving(ROOT / "app.py", QPWL_DESK=f"{home}/desk", QPWL_RUNS=f"{home}/runs",
+                         OMP_NUM_THREADS="1") as (address, process):
                 page = browser.new_page()
                 page.set_default_timeout(120_000)
                 page.goto(link(address), wait_until="commit", timeout=180_000)
@@ -109,7 +104,6 @@ def main() -> int:
             wrong += found
             print(f"{kill:4}  {len(confirmed):9}  {count:15}  {'confirmed' if seen else 'not confirmed':13}  "
                   f"{'; '.join(found) or 'all there, no half'}", flush=True)
-        browser.close()
     print(f"{number} enrolments, {len(confirmed)} confirmed on screen, {args.kills} kills, "
           f"{time.monotonic() - begun:.0f} s: {'FAILED' if wrong else 'nothing lost'}")
     return bool(wrong)

@@ -6,7 +6,7 @@ moves n once it is there. A session counts as served when the last part of the p
 screen says what `qpwl_core` computes from the same model with the same settings. Times are wall clock, from the click
 to the whole page; browsers and app share this machine's cores.
 
-    python scripts/load_test.py [--sessions 20] [--limit 25]
+    python -m scripts.load_test [--sessions 20] [--limit 25]
 
 Exits with 0 where all were served and the 95th percentile of the many is at most ``--limit`` times the time of one.
 """
@@ -15,46 +15,16 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import re
-import shutil
-import socket
-import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
 from urllib.parse import urlencode
 
-ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
+from benchmarks._browser import LAUNCH, ROOT, serving
+
 SENTENCE = re.compile(r"At a distance of (\S+), ([\d,]+) of ([\d,]+) imposters get in .*? ([\d,]+) of ([\d,]+) owners")
 WAIT = 180_000                                            # ms
-
-
-@contextmanager
-def app():
-    """The app as a person starts it, on a free port, with nothing trained and nothing enrolled."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
-    with tempfile.TemporaryDirectory() as home, subprocess.Popen(
-            command, cwd=ROOT, env=os.environ | {"QPWL_RUNS": f"{home}/runs", "QPWL_DESK": f"{home}/desk"},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            for _ in range(240):
-                try:
-                    urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
-                    break
-                except OSError:
-                    time.sleep(0.25)
-            yield f"http://localhost:{port}"
-        finally:
-            process.kill()
 
 
 def settings(number: int) -> dict:
@@ -84,9 +54,10 @@ class Truth:
 
 
 async def served(page) -> tuple[float, tuple]:
-    """Wait for the whole page; the threshold and the counts that its sentence tells."""
-    await page.get_by_role("heading", name="Try this").wait_for(timeout=WAIT)
-    await page.locator(".js-plotly-plot").nth(3).wait_for(timeout=WAIT)
+    """Wait until all of the page has come and what can be seen is drawn; the threshold and the counts it tells."""
+    await page.get_by_text("DET: the same errors").wait_for(timeout=WAIT)
+    await page.locator(".js-plotly-plot").first.wait_for(timeout=WAIT)
+    await page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for(timeout=WAIT)
     if await page.locator('[data-testid="stException"], [data-testid="stAlertContentError"]').count():
         raise RuntimeError("the page shows an error")
     sentence = await page.locator('[data-testid="stAlert"]').filter(has_text="imposters get in").inner_text()
@@ -110,7 +81,8 @@ async def session(browser, address: str, number: int) -> dict:
         setting = setting | {"n": 1 + setting["n"] % 5}
         start = time.perf_counter()
         await page.locator('[data-testid="stButtonGroup"]').first.get_by_text(str(setting["n"]), exact=True).click()
-        await page.get_by_text(f"n = {setting['n']}. Owners and imposters").wait_for(timeout=WAIT)
+        formula = page.locator("annotation").filter(has_text=f"d_j({setting['n']})")
+        await formula.first.wait_for(state="attached", timeout=WAIT)
         threshold, counts = await served(page)
         row["moved"] = time.perf_counter() - start
         row["said"] = [*wanted, (setting, threshold, counts)]
@@ -135,11 +107,11 @@ def percentile(values: list[float], share: float) -> float:
 async def run(sessions: int) -> tuple[list[dict], list[dict]]:
     from playwright.async_api import async_playwright
 
-    system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
     truth = Truth()
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=system, args=["--no-sandbox", "--disable-gpu"])
-        with app() as address:
+        browser = await playwright.chromium.launch(**LAUNCH)
+        with tempfile.TemporaryDirectory() as home, serving(
+                ROOT / "app.py", QPWL_RUNS=f"{home}/runs", QPWL_DESK=f"{home}/desk") as (address, _):
             await session(browser, address, 100)               # the app's first page imports everything
             alone = [await session(browser, address, 101 + number) for number in range(3)]
             many = await asyncio.gather(*(session(browser, address, number) for number in range(sessions)))

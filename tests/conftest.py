@@ -1,18 +1,14 @@
 """Fixtures that many tests share: the recordings beside the project, the browser, thread counts."""
 
+import json
 import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
-from contextlib import contextmanager
-from pathlib import Path
 
+import plotly.graph_objects as go
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
+from benchmarks._browser import ROOT, chromium
+from benchmarks._browser import serving as serve
+
 SHARED = ROOT.parent / "shared" / "data"
 
 
@@ -27,6 +23,14 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason=f"the shared recordings are not at {SHARED}"))
 
 
+def figures_on(page) -> list[dict]:
+    """The figures on a page of an AppTest, each checked by Plotly, which the app leaves to the tests."""
+    found = [json.loads(json.loads(element.proto.json)["figure"]) for element in page.get("bidi_component")]
+    for figure in found:
+        go.Figure(figure)
+    return found
+
+
 @pytest.fixture(scope="session")
 def shared_data():
     """The folder of real recordings beside the project; use with ``@pytest.mark.shared``."""
@@ -35,38 +39,14 @@ def shared_data():
 
 @pytest.fixture(scope="session")
 def browser():
-    """A real Chromium: the system's where there is one, else Playwright's own."""
-    from playwright.sync_api import sync_playwright
-
-    system = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-    quiet = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-             "--disable-component-update", "--disable-sync"]
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=system, args=quiet)
-        yield chromium
-        chromium.close()
+    """A real Chromium."""
+    with chromium() as found:
+        yield found
 
 
-@contextmanager
 def serving(**environment):
     """The app as a person starts it, on a free port: yields its address and process."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", "app.py", *options]
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as process:
-        for _ in range(240):
-            try:
-                urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
-                break
-            except OSError:
-                time.sleep(0.25)
-        try:
-            yield f"http://localhost:{port}", process
-        finally:
-            process.kill()
+    return serve(ROOT / "app.py", **environment)
 
 
 @pytest.fixture(scope="session")

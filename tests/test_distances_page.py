@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, figures_on
 from streamlit.testing.v1 import AppTest
 
 from qpwl_core.comparing import pairs_of, some_of_each
@@ -65,6 +65,7 @@ def test_every_shipped_model_opens_in_every_view():
         for view in ("matrices", "maps", "disagree", "histograms"):
             page.segmented_control(key="distances_view").set_value(view).run()
             assert not page.exception, (model, view)
+            assert figures_on(page)
 
 
 def test_a_pair_is_explained_by_the_cores_numbers():

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, figures_on
 from streamlit.testing.v1 import AppTest
 
 from qpwl_core.comparing import filter_aucs, pairs_of, some_of_each
@@ -53,6 +53,7 @@ def test_every_shipped_model_opens_in_every_view():
         for view in ("all", "one", "fires"):
             page.segmented_control(key="filters_view").set_value(view).run()
             assert not page.exception, (model, view)
+            figures_on(page)
 
 
 def test_where_it_fires_is_shown_on_recordings_at_hand():

@@ -10,7 +10,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from conftest import ROOT
+from conftest import ROOT, figures_on
 from datasets.official_files import BUILDERS
 from streamlit.testing.v1 import AppTest
 from tiny import tiny_recordings
@@ -77,7 +77,7 @@ def test_every_view_of_what_ships(name):
     for view in ("Sequences", "Split", "Recipe"):
         show(page, view)
         assert not page.error
-        assert len(page.get("plotly_chart")) == (2 if view == "Recipe" else 1)
+        assert len(figures_on(page)) == (2 if view == "Recipe" else 1)
     assert ("simulated" in name) == ("SIMULATED" in page.sidebar.caption[0].value)
 
 
@@ -109,7 +109,7 @@ def test_people_sequences_channels_and_zoom():
     page.slider(key="data_stretch").set_value((2.0, 4.0)).run()
     page.multiselect(key="data_channels").set_value(["gyro_z"]).run()
     assert not page.exception
-    figure = page.get("plotly_chart")[0].proto.spec
+    figure = str(figures_on(page)[0])
     assert "Person 07" in figure
     assert "gyro_z" in figure
     page.sidebar.selectbox(key="data").set_value("speech-vowels-9").run()      # neither person nor channel fits

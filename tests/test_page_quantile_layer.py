@@ -6,7 +6,7 @@ import re
 import numpy as np
 import pytest
 import torch
-from conftest import ROOT
+from conftest import ROOT, figures_on
 from streamlit.testing.v1 import AppTest
 
 import ui.library
@@ -48,7 +48,7 @@ def formulas(page) -> str:
 
 
 def charts(page) -> int:
-    return len(page.get("plotly_chart"))
+    return len(figures_on(page))
 
 
 def numbers(**state):

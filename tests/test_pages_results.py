@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from conftest import ROOT
+from conftest import ROOT, figures_on
 from streamlit.testing.v1 import AppTest
 
 from qpwl_core import paper
@@ -63,17 +63,18 @@ def test_before_a_study_it_says_how_to_run_one_and_shows_the_paper(folder):
     assert not app.exception
     assert "No study has been run" in app.info[0].value
     assert "python -m qpwl_core study" in app.code[0].value
-    assert app.dataframe[0].value["n = 1"][0] == "0.9466 ± 0.0032", "the paper's eye data, QP-WL"
+    assert app.table[0].value["n = 1"][0] == "0.9466 ± 0.0032", "the paper's eye data, QP-WL"
 
 
 def test_ours_stands_beside_the_papers(folder):
     write(folder, small_study())
     app = opened()
     assert not app.exception
-    table = app.dataframe[0].value.set_index("AUC")
+    app.segmented_control(key="results_view").set_value("table").run()
+    table = app.table[0].value.set_index("AUC")
     assert table.loc["QP-WL, ours", "n = 3"] == "0.9300 ± 0.0012"
     assert table.loc["MP-NPL, the paper", "n = 5"] == "0.9757 ± 0.0012"
-    assert app.dataframe[1].value["FNMR at FMR 1 %"].tolist() == ["not measurable"] * 2
+    assert app.table[1].value["FNMR at FMR 1 %"].tolist() == ["not measurable"] * 2
     assert any("HAPT instead of LTMM" in info.value for info in app.info), "what differs is said plainly"
     assert not any("<b>" in caption.value for caption in app.caption)
 
@@ -81,14 +82,23 @@ def test_ours_stands_beside_the_papers(folder):
 def test_filters_change_what_is_shown(folder):
     write(folder, small_study())
     app = opened()
+    app.segmented_control(key="results_view").set_value("table").run()
     app.segmented_control(key="n").set_value(5).run()
-    assert app.dataframe[1].value["AUC, people resampled"][0] == "0.9500 (0.930 to 0.970)"
+    assert app.table[1].value["AUC, people resampled"][0] == "0.9500 (0.930 to 0.970)"
     app.multiselect(key="results-methods-gait-hapt").set_value(["mp-npl"]).run()
-    assert [name.split(",")[0] for name in app.dataframe[0].value["AUC"]] == ["MP-NPL", "MP-NPL"]
+    assert [name.split(",")[0] for name in app.table[0].value["AUC"]] == ["MP-NPL", "MP-NPL"]
     app.selectbox(key="results-set").set_value("eye-simulated").run()
     assert not app.exception
     assert any("nothing about people" in warning.value for warning in app.warning)
-    assert len(app.dataframe[0].value) == 2, "the paper has no simulated data"
+    assert len(app.table[0].value) == 2, "the paper has no simulated data"
+
+
+@pytest.mark.parametrize(("view", "pictures"), [("leads", 1), ("table", 0), ("curves", 2), ("people", 2)])
+def test_every_view_of_the_study_that_ships(view, pictures):
+    app = opened()
+    app.segmented_control(key="results_view").set_value(view).run()
+    assert not app.exception
+    assert len(figures_on(app)) == pictures
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": "other"}', '{"format": "qpwl-study", "version": 9}'])

@@ -14,9 +14,10 @@ KEPT = {"bind": "query-params", "persist_state": "session"}
 
 def choose_p(own: float = 1.0, disabled: bool = False) -> float:
     """The order of the Wasserstein distance: the model's own, and then the next model's, until somebody moves it."""
-    if st.session_state.get("p") == st.session_state.get("p_own"):
-        st.session_state.pop("p", None)
-    st.session_state["p_own"] = own = min(max(own, 1.0), 8.0)
+    own, before = min(max(own, 1.0), 8.0), st.session_state.get("p_own")
+    if before not in (None, own) and st.session_state.get("p") == before:
+        st.session_state["p"] = own
+    st.session_state["p_own"] = own
     return st.slider("Order p", 1.0, 8.0, own, 0.5, key="p", disabled=disabled, **KEPT,
                      help="p = 1 weighs all differences alike; a larger p looks at the largest. A cosine has none.")
 

@@ -67,7 +67,6 @@ def failures(folder: str, checksum: str, p: float, k: int) -> tuple[tuple[int, i
                  for x in (one, seen.values))
 
 
-@st.fragment
 def learned(entry: Entry) -> None:
     """Three recordings of held-out people through the eyes of the best filter, and all filters together."""
     folder, checksum = str(entry.folder), entry.card["sha256"]

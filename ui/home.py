@@ -32,17 +32,27 @@ are compared by the *Wasserstein distance* between those functions: how far the 
 the other.
 """)
 
-entry, source = model_to_show(), HAPT
-if entry is not None:
+entry = model_to_show()
+
+
+@st.fragment
+def picture() -> None:
+    """What follows p and the draw; of the page only this is drawn again."""
+    source = HAPT
     try:
-        learned(entry)
-        terms = entry.card.get("terms") or {}
-        source = ", ".join(filter(None, (terms.get("citation"), terms.get("licence")))) or "see the model's card"
+        if entry is None:
+            raw()
+        else:
+            learned(entry)
+            terms = entry.card.get("terms") or {}
+            source = ", ".join(filter(None, (terms.get("citation"), terms.get("licence")))) or "see the model's card"
     except (FileError, ValueError, KeyError) as error:
         st.warning(f"The model {plain(entry.id)} cannot be shown: {plain(error)}.", icon=":material/warning:")
-        entry = None
-if entry is None:
-    raw()
+        raw()
+    st.caption(f"Recordings in the picture: {plain(source)}.")
+
+
+picture()
 
 st.divider()
 st.subheader("A tour in one minute")
@@ -66,5 +76,5 @@ cards[3].metric("Cores", len(os.sched_getaffinity(0)) if hasattr(os, "sched_geta
 if not models:
     st.info("No model is at hand yet. Train one, it takes a minute.", icon=":material/model_training:")
     st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
-st.caption(f"Recordings in the picture: {plain(source)}. Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
+st.caption("Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
            "Embeddings Based on a Wasserstein Loss. Nothing leaves this computer.")

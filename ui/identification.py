@@ -136,6 +136,7 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
     people = model.trials.people
     one, other = people.index(who), people.index(taken_for)
     sequences, by_filter = explain_pair(model.trials, filters_of(model.key, n, repeat), n, repeat, one, other)
+    by_filter = by_filter.assign(filter=by_filter["filter"] + 1)              # people count from 1, on all pages
     total, typical, first = by_filter["pair"].sum(), by_filter["typical"].sum(), by_filter.head(3)
     closer, most = (first["typical"] - first["pair"]).sum(), ", ".join(map(str, first["filter"]))
     st.markdown(f"In draw {repeat + 1}, **{plain(who)}** came as near as **{total:.4g}** to {plain(taken_for)}, where "

@@ -85,8 +85,9 @@ def choose_model(gallery: bool = True) -> Entry | None:
     if wanted is not None and wanted not in at_hand:
         del st.session_state["model"]
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
-    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=told_apart(at_hand.values()).get,
-                                  key="model", bind="query-params", persist_state="session")
+    labels = told_apart(at_hand.values())
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model",
+                                  bind="query-params", persist_state="session")
     return at_hand[chosen]
 
 

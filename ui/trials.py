@@ -43,7 +43,7 @@ def choose_models() -> list[Entry]:
     default = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl")] or [first.id]
     options, labels = alike + [i for i in at_hand if i not in alike], told_apart(at_hand.values())
     chosen = st.sidebar.multiselect("Models", options, default[:2], key="models",
-                                    format_func=labels.get, **KEPT,
+                                    format_func=labels.__getitem__, **KEPT,
                                     help="Any number together. Those for the same data are offered first.")
     if not chosen:
         st.info("Choose one or more models in the sidebar.", icon=":material/checklist:")

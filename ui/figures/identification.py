@@ -94,7 +94,7 @@ def filters(table, names: tuple[str, str, str]) -> go.Figure:
             colour, symbol = looks[column]
             traces.append({"type": "scatter", "x": rows[column].to_numpy(), "y": labels, "mode": "markers",
                            "name": name, "marker": {"color": colour, "symbol": symbol, "size": 11,
-                                                    "line": {"width": 2}},
+                                                    "line": {"width": 2, "color": colour}},
                            "hovertemplate": f"{name}, %{{y}}<br>%{{x:.4g}}<extra></extra>"})
     return figure(traces, margin=MARGIN, height=80 + 28 * len(rows), yaxis={"type": "category"},
                   xaxis={"title": "what the filter adds to the distance"})
