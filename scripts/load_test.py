@@ -4,7 +4,8 @@ The app is started afresh. One browser session opens the page alone, three times
 it at the same moment, each with an n, M and p of their own, so that what one computed is of no use to another, and each
 moves n once it is there. A session counts as served when the last part of the page has arrived and the sentence on
 screen says what `qpwl_core` computes from the same model with the same settings. Times are wall clock, from the click
-to the whole page; browsers and app share this machine's cores.
+to the whole page; browsers and app share this machine's cores, so pages that wait move nothing (`reduced_motion`): the
+spinners of twenty pages, drawn without a graphics card, would take a third of it.
 
     python -m scripts.load_test [--sessions 20] [--limit 25]
 
@@ -69,7 +70,7 @@ async def served(page) -> tuple[float, tuple]:
 async def session(browser, address: str, number: int) -> dict:
     """One person: open the page by a link, then change n; how long both took, and what went wrong."""
     setting, row = settings(number), {"session": number, "opened": None, "moved": None, "problem": ""}
-    context = await browser.new_context(viewport={"width": 1400, "height": 1000})
+    context = await browser.new_context(viewport={"width": 1400, "height": 1000}, reduced_motion="reduce")
     try:
         page = await context.new_page()
         page.set_default_timeout(WAIT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from qpwl_core.models import Model, load_model
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "models"
+computing = threading.Lock()
 
 
 def runs_folder() -> Path:
@@ -116,5 +118,9 @@ def _gallery(folder: str, checksum: str) -> Gallery:
 
 @st.cache_data(max_entries=64, show_spinner=False)
 def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
-    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next."""
-    return _gallery(folder, checksum).part(part).distances(measure, points, p)
+    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next.
+
+    One at a time: each uses all cores, and twenty people at once would only be in each other's way.
+    """
+    with computing:
+        return _gallery(folder, checksum).part(part).distances(measure, points, p)
