@@ -98,6 +98,19 @@ def test_drawn_in_place_in_both_themes_and_below_the_fold_a_second_later(visit):
 
 
 @pytest.mark.browser
+def test_a_slider_in_quick_succession_loses_nothing(visit):
+    """Runs that are cut short by the next one; `visit` fails on an error in the browser."""
+    page = visit("/distances?p=1")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    slider = page.get_by_role("slider", name="Order p")
+    for key in ["ArrowRight"] * 12 + ["ArrowLeft"] * 4:
+        slider.press(key)
+        page.wait_for_timeout(40)
+    page.get_by_text("W, p = 5 ").first.wait_for(timeout=30_000)
+    page.wait_for_timeout(1500)
+
+
+@pytest.mark.browser
 def test_a_click_on_a_cell_chooses_its_people(visit):
     from playwright.sync_api import expect
 
@@ -109,5 +122,6 @@ def test_a_click_on_a_cell_chooses_its_people(visit):
     people = load_gallery(SHIPPED / "eeg-uci-qp-wl").part("test").people
     for place in (0.03, 0.97):                 # the first and the last person, each taken for themselves
         page.mouse.move(box["x"] + place * box["width"] + 3, box["y"] + place * box["height"])
+        page.wait_for_timeout(500)             # Plotly must have seen the pointer
         page.mouse.click(box["x"] + place * box["width"], box["y"] + place * box["height"])
         expect(chosen).to_have_value(people[0 if place < 0.5 else -1], timeout=60_000)

@@ -47,11 +47,7 @@ def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:
     ``on_click`` is called with the point that is clicked. Files are made when they are asked for.
     """
     plot(figure, key, alt, on_click)
-    _export(figure, key, data)
-
-
-@st.fragment
-def _export(figure, key: str, data) -> None:
+    # No fragment of its own: inside another that is drawn again in quick succession, Streamlit loses its place.
     menu = st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export", on_change="rerun")
     if not menu.open:                            # what nobody looks at is neither made nor sent
         return

@@ -55,8 +55,9 @@ def _data_of(entry: Entry) -> tuple:
 
 
 def look_of(method: str) -> dict:
-    """The line of a method: its colour is the same on all pages."""
-    return {"color": COLOURS[list(METHODS).index(method) % len(COLOURS)], "dash": "solid"}
+    """The line of a method: its colour is the same on all pages, dashed where there are more methods than colours."""
+    again, place = divmod(list(METHODS).index(method), len(COLOURS))
+    return {"color": COLOURS[place], "dash": DASHES[again]}
 
 
 def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:

@@ -14,9 +14,11 @@ def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figu
     traces = []
     for method, rows in table.groupby("against", sort=False):
         name, middle = names.get(method, method), rows["difference"]
+        symbol = "circle" if looks[name]["dash"] == "solid" else "diamond-open"
         traces.append({
             "type": "scatter", "x": middle.to_numpy(), "y": rows["title"].tolist(), "mode": "markers", "name": name,
-            "marker": {"color": looks[name]["color"], "size": 11}, "customdata": rows[["low", "high"]].to_numpy(),
+            "orientation": "h", "offsetgroup": method, "customdata": rows[["low", "high"]].to_numpy(),
+            "marker": {"color": looks[name]["color"], "size": 9, "symbol": symbol},
             "error_x": {"symmetric": False, "array": (rows["high"] - middle).to_numpy(),
                         "arrayminus": (middle - rows["low"]).to_numpy()},
             "hovertemplate": f"%{{y}}, against {name}<br>%{{x:+.4f}} (%{{customdata[0]:+.4f}} to "
