@@ -45,3 +45,32 @@ def test_no_file_unpickles():
             text = path.read_text()
             assert "allow_pickle=True" not in text, path
             assert "import pickle" not in text, path
+
+
+def test_no_fragment_inside_a_fragment():
+    """Where the outer one runs again before all was sent, Streamlit keeps what the inner one said, without its place.
+
+    Pages and what they import are read: a function that is a fragment, or starts one, is called by no other fragment.
+    """
+    named = {}
+    for path in [*(ROOT / "ui").glob("*.py"), *(ROOT / "pages").glob("*.py")]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef):
+                named.setdefault(node.name, []).append(node)
+
+    def is_fragment(node):
+        return any("fragment" in ast.unparse(mark) for mark in node.decorator_list)
+
+    def calls(node):
+        return {getattr(call.func, "id", getattr(call.func, "attr", None)) for call in ast.walk(node)
+                if isinstance(call, ast.Call)} - {node.name}
+
+    fragments = {name for name, nodes in named.items() if any(map(is_fragment, nodes))}
+    assert fragments, "or this test sees nothing"
+    for name in fragments:
+        seen, todo = set(), [node for node in named[name] if is_fragment(node)]
+        while todo:
+            for called in calls(todo.pop()) - seen:
+                seen.add(called)
+                todo += named.get(called, [])
+        assert not seen & fragments - {name}, f"{name} starts another fragment"

@@ -47,7 +47,8 @@ def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:
     ``on_click`` is called with the point that is clicked. Files are made when they are asked for.
     """
     plot(figure, key, alt, on_click)
-    # No fragment of its own: inside another that is drawn again in quick succession, Streamlit loses its place.
+    # No fragment of its own: where the fragment around it is asked to run again before all was sent, Streamlit drops
+    # what that one had to say and keeps what this one had, which then has no place to go.
     menu = st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export", on_change="rerun")
     if not menu.open:                            # what nobody looks at is neither made nor sent
         return
