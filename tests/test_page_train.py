@@ -415,5 +415,5 @@ def test_a_run_goes_on_whatever_the_page_does(visit):
     page.get_by_role("link", name="Train", exact=True).first.click()
     page.get_by_text("finished").first.wait_for(timeout=120_000)
     page.locator(".js-plotly-plot .scatterlayer .trace").first.wait_for(timeout=60_000)
-    page.get_by_role("button", name="Its filters").click()
+    page.get_by_role("link", name="Its filters").click()
     page.get_by_role("heading", name="Filters", exact=True).wait_for(timeout=60_000)

@@ -243,7 +243,7 @@ def test_all_draws_a_target_and_other_methods():
 # ---- in a browser: the walk of a demonstration
 
 @pytest.mark.browser
-def test_two_models_a_threshold_and_an_attack(visit):
+def test_two_models_a_threshold_and_an_attack(visit, tmp_path):
     page = visit("/verification")
     alert = page.locator('[data-testid="stAlert"]').filter(has_text="imposters get in")
     alert.wait_for(timeout=180_000)
@@ -266,6 +266,7 @@ def test_two_models_a_threshold_and_an_attack(visit):
     assert marker["x"][0] == pytest.approx(numbers[0] / numbers[1]), "the marker on the curve: imposters"
     assert marker["y"][0] == pytest.approx(1 - numbers[2] / numbers[3]), "and owners"
     assert on_det["x"][0] == pytest.approx(ndtri(numbers[0] / numbers[1])), "and on the DET curve"
+    page.screenshot(path=tmp_path / "verification.png")
     page.get_by_role("link", name="Identification and imposters").click()
     page.get_by_text("The attack", exact=True).click()
     alert = page.locator('[data-testid="stAlert"]').filter(has_text="imposters get in")
@@ -273,3 +274,4 @@ def test_two_models_a_threshold_and_an_attack(visit):
     trials = trials_of(entry)
     inside = int(attack(trials.scores[0, 0], threshold, trials.people)["gets_in"].sum())
     assert f"{inside} of {len(trials.people)} imposters get in" in " ".join(alert.inner_text().split())
+    page.screenshot(path=tmp_path / "attack.png")

@@ -152,12 +152,12 @@ def live(job: jobs.Job) -> None:
 
 def next_steps(job: jobs.Job) -> None:
     """What to do with a model that is finished."""
+    if st.session_state.get("train_shown") != job.id:            # other pages look at the one that was looked at last
+        st.session_state["train_shown"] = st.session_state["model"] = job.id
     st.markdown("The model is on the shelf, with what it sees in the people held out. Look at it:")
     with st.container(horizontal=True):
-        for page, (label, icon) in PAGES.items():
-            if st.button(label, icon=f":material/{icon}:", key=f"to-{page}"):
-                st.session_state["model"] = job.id
-                st.switch_page(f"pages/{page}.py")
+        for page, (label, icon) in PAGES.items():                # links: st.switch_page raises where the URL is state
+            st.page_link(f"pages/{page}.py", label=label, icon=f":material/{icon}:")
 
 
 def compare() -> None:
