@@ -18,8 +18,9 @@ YOURS = "Your own"
 setup_page("Data", "Who was recorded, for how long, and what does the network see of it?")
 data = choose_data(everything=True)
 dataset = DATASETS.get(data)
-with st.sidebar.expander("All data sets", icon=":material/list:"):
-    st.dataframe(datasets_table()[["name", "subjects", "state"]], hide_index=True)
+every = st.sidebar.expander("All data sets", icon=":material/list:", on_change="rerun", key="data_all")
+if every.open:
+    every.dataframe(datasets_table()[["name", "subjects", "state"]], hide_index=True)
 
 view = st.segmented_control("View", [*VIEWS, YOURS], default="People", required=True, key="data_view",
                             label_visibility="collapsed", **KEPT)

@@ -69,8 +69,9 @@ def people_view(data: str) -> None:
         chart(sequence_lengths(seconds, COLOURS[0]), "data-lengths", f"Lengths of {len(seconds)} sequences, "
               f"{seconds.min():.2f} to {seconds.max():.2f} s.", pd.DataFrame({"seconds": seconds}))
     say_remarks(said)
-    with st.expander("Person by person", icon=":material/table:"):
-        st.dataframe(summary, hide_index=True, column_config={
+    each = st.expander("Person by person", icon=":material/table:", on_change="rerun", key="data_each")
+    if each.open:
+        each.dataframe(summary, hide_index=True, column_config={
             "seconds": st.column_config.NumberColumn(format="%.1f")})
 
 

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from qpwl_core.splits import PARTS
+from ui.figures.panels import figure
 
 MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 PART_COLOURS = dict(zip(PARTS, ("#0072B2", "#56B4E9", "#E69F00", "#999999"), strict=True))
@@ -17,25 +18,22 @@ PART_COLOURS = dict(zip(PARTS, ("#0072B2", "#56B4E9", "#E69F00", "#999999"), str
 
 def recorded_time(summary: pd.DataFrame, colours: dict[str, str]) -> go.Figure:
     """One bar a person, as long as all recordings together. ``summary``: subject, sequences, seconds."""
-    figure = go.Figure(go.Bar(
-        x=summary["subject"], y=summary["seconds"], customdata=summary["sequences"],
-        marker_color=[colours[person] for person in summary["subject"]],
-        hovertemplate="%{x}<br>%{customdata} sequences, %{y:.1f} s<extra></extra>"))
-    figure.update_layout(height=340, margin=MARGIN, xaxis={"title": "person", "type": "category"},
-                         yaxis={"title": "seconds in all"})
-    return figure
+    bars = {"type": "bar", "x": summary["subject"].tolist(), "y": summary["seconds"].to_numpy(),
+            "customdata": summary["sequences"].to_numpy(),
+            "marker": {"color": [colours[person] for person in summary["subject"]]},
+            "hovertemplate": "%{x}<br>%{customdata} sequences, %{y:.1f} s<extra></extra>"}
+    return figure([bars], height=340, margin=MARGIN, xaxis={"title": "person", "type": "category"},
+                  yaxis={"title": "seconds in all"})
 
 
 def sequence_lengths(seconds: np.ndarray, colour: str) -> go.Figure:
     """How long the sequences are, a histogram."""
     counts, edges = np.histogram(seconds, bins=min(40, max(1, len(np.unique(seconds)))))
-    figure = go.Figure(go.Bar(
-        x=(edges[:-1] + edges[1:]) / 2, y=counts, width=np.diff(edges), marker_color=colour,
-        customdata=np.stack([edges[:-1], edges[1:]], axis=1),
-        hovertemplate="%{y} sequences of %{customdata[0]:.2f} to %{customdata[1]:.2f} s<extra></extra>"))
-    figure.update_layout(height=340, margin=MARGIN, bargap=0, xaxis={"title": "seconds of one sequence"},
-                         yaxis={"title": "sequences"})
-    return figure
+    bars = {"type": "bar", "x": (edges[:-1] + edges[1:]) / 2, "y": counts, "width": np.diff(edges),
+            "marker": {"color": colour}, "customdata": np.stack([edges[:-1], edges[1:]], axis=1),
+            "hovertemplate": "%{y} sequences of %{customdata[0]:.2f} to %{customdata[1]:.2f} s<extra></extra>"}
+    return figure([bars], height=340, margin=MARGIN, bargap=0, xaxis={"title": "seconds of one sequence"},
+                  yaxis={"title": "sequences"})
 
 
 @dataclass(frozen=True)
