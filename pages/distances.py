@@ -5,7 +5,7 @@ import streamlit as st
 from qpwl_core.methods import METHODS
 from ui import distances as views
 from ui.comparing import comparison_of
-from ui.controls import KEPT, choose_p, choose_points, gallery_or_stop
+from ui.controls import EXTREMES, KEPT, choose_p, choose_points, gallery_or_stop, try_presets
 from ui.library import choose_model
 from ui.page import plain, setup_page
 
@@ -34,7 +34,7 @@ def explore() -> None:
         most = max(3, min(30, MOST // len(test.people)))
         each = st.slider("Sequences of each person", 2, most, min(8, most), key="distances_each", **KEPT)
     with presets:
-        views.try_this()
+        try_presets({"Only the largest differences: p = 8": {"p": 8.0}} | EXTREMES)
     try:
         found = comparison_of(str(entry.folder), entry.card["sha256"], each, points, p, test)
     except ValueError as error:

@@ -7,7 +7,7 @@ import torch
 
 from qpwl_core.quantiles import density
 from ui.comparing import Ranking, ranking_of
-from ui.controls import KEPT, choose_p, choose_points, forget_unknown, gallery_or_stop
+from ui.controls import EXTREMES, KEPT, choose_p, choose_points, forget_unknown, gallery_or_stop, try_presets
 from ui.figures.filters import large, overview
 from ui.firing import show_firing
 from ui.library import choose_model
@@ -24,19 +24,6 @@ if entry is None:
 gallery = gallery_or_stop(entry)
 test = gallery.part("test")
 colours, people = colours_of(gallery.people), test.people
-
-
-def set_state(**values) -> None:
-    """What a preset or a click does."""
-    st.session_state.update(values)
-
-
-def presets(aucs: np.ndarray) -> None:
-    with st.popover("Try this", icon=":material/lightbulb:", width="stretch"):
-        for label, place in (("The best filter", aucs.argmax()), ("The weakest filter", aucs.argmin())):
-            st.button(label, on_click=set_state, kwargs={"filter": int(place) + 1, "filters_view": "one"})
-        st.button("Only smallest, middle, largest: M = 1", on_click=set_state, kwargs={"levels": "even", "M": 1})
-        st.button("As in the paper: p = 1, learned levels", on_click=set_state, kwargs={"p": 1.0, "levels": "learned"})
 
 
 @st.fragment
@@ -60,7 +47,9 @@ def explore() -> None:
         st.info("Choose a person or more to draw.", icon=":material/group:")
         return
     with beside:
-        presets(found.aucs)
+        best, weakest = int(found.aucs.argmax()) + 1, int(found.aucs.argmin()) + 1
+        try_presets({"The best filter": {"filter": best, "filters_view": "one"},
+                     "The weakest filter": {"filter": weakest, "filters_view": "one"}} | EXTREMES)
     best_first = np.argsort(-found.aucs, kind="stable")
     options = (best_first + 1).tolist()
     forget_unknown("filter", options)
@@ -96,7 +85,7 @@ def all_of_them(found: Ranking, chosen: list[str], best_first: np.ndarray, point
                                         "value": means[person][i]}) for i in best_first for person in chosen])
 
     def picked(point: dict) -> None:
-        set_state(filter=int(np.ravel(point["customdata"])[0]), filters_view="one")
+        st.session_state.update(filter=int(np.ravel(point["customdata"])[0]), filters_view="one")
 
     chart(overview(found.aucs, shown, means, levels, colours), "filters-all",
           f"Bars: AUC of each of {len(best_first)} filters alone. Small pictures of {len(shown)} filters: the mean "

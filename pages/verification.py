@@ -3,6 +3,7 @@
 import streamlit as st
 
 from ui import verification as views
+from ui.controls import try_presets
 from ui.page import setup_page
 from ui.trials import KEPT, choose_models, models_and_settings
 
@@ -25,7 +26,9 @@ def explore() -> None:
     view = look.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="line",
                                   required=True, key="verification_view", label_visibility="collapsed", **KEPT)
     with beside:
-        views.try_this(n)
+        try_presets({"One sequence observed, or five?": {"n": 5 if n == 1 else 1},
+                     "Only the largest differences: p = 8": {"live": True, "p": 8.0},
+                     "A single level, the median: M = 1": {"live": True, "M": 1, "p": 1.0}})
     VIEWS[view][1](models, n, draw)
 
 

@@ -98,6 +98,21 @@ def test_drawn_in_place_in_both_themes_and_below_the_fold_a_second_later(visit):
 
 
 @pytest.mark.browser
+def test_a_change_that_overtakes_another_leaves_every_figure_drawn(visit):
+    """Streamlit calls plot.js for the slider and for the theme, and tidies up after the call that was overtaken."""
+    page = visit("/verification", height=700)
+    slider = page.locator('[data-testid="stSlider"]').filter(has_text="Threshold").get_by_role("slider")
+    for scheme in ["dark", "light", "dark"]:
+        page.locator(".js-plotly-plot .main-svg").first.wait_for()
+        slider.press("ArrowRight")
+        page.wait_for_timeout(60)
+        page.emulate_media(color_scheme=scheme)
+        page.wait_for_function("""() => [...document.querySelectorAll('[role="figure"]')].map(
+            figure => figure.querySelectorAll('.main-svg').length).join() === '3,3'""", timeout=20_000)
+        page.reload()
+
+
+@pytest.mark.browser
 def test_a_slider_in_quick_succession_loses_nothing(visit):
     """Runs that are cut short by the next one; `visit` fails on an error in the browser."""
     page = visit("/distances?p=1")

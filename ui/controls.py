@@ -36,6 +36,17 @@ def choose_points(gallery: Gallery) -> int | None:
     return None if learned else points
 
 
+EXTREMES = {"Only smallest, middle, largest: M = 1": {"levels": "even", "M": 1},
+            "As in the paper: p = 1, learned levels": {"p": 1.0, "levels": "learned"}}
+
+
+def try_presets(presets: dict[str, dict]) -> None:
+    """A menu of settings that show something: what a button says -> the values of widgets, by their keys."""
+    with st.popover("Try this", icon=":material/lightbulb:", width="stretch"):
+        for label, values in presets.items():
+            st.button(label, on_click=st.session_state.update, kwargs=values)
+
+
 def gallery_or_stop(entry: Entry) -> Gallery:
     """The gallery of a model; where its file is damaged, say so in one sentence and end the page there."""
     try:

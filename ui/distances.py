@@ -86,18 +86,6 @@ class Shown:
         return pd.DataFrame({"first": one, "second": another, "genuine": self.found.pairs.genuine} | self.values)
 
 
-def set_state(**values) -> None:
-    """What a preset or a click does."""
-    st.session_state.update(values)
-
-
-def try_this() -> None:
-    with st.popover("Try this", icon=":material/lightbulb:", width="stretch"):
-        st.button("Only the largest differences: p = 8", on_click=set_state, kwargs={"p": 8.0})
-        st.button("Only smallest, middle, largest: M = 1", on_click=set_state, kwargs={"levels": "even", "M": 1})
-        st.button("As in the paper: p = 1, learned levels", on_click=set_state, kwargs={"p": 1.0, "levels": "learned"})
-
-
 def as_histograms(shown: Shown) -> None:
     """Distances of genuine and imposter pairs, overlapping or not."""
     chart(histograms(shown.values, shown.found.pairs.genuine, shown.titles), "distances-histograms",
@@ -141,11 +129,12 @@ def disagree(shown: Shown) -> None:
 
     def clicked(point: dict) -> None:
         one, other = (str(shown.labels[int(i)]) for i in point["customdata"][:2])
-        set_state(distances_first=one, distances_second=other)
+        st.session_state.update(distances_first=one, distances_second=other)
 
     def picked() -> None:
         for row in st.session_state["distances-pairs"]["selection"]["rows"]:
-            set_state(distances_first=str(listed["one"].iloc[row]), distances_second=str(listed["another"].iloc[row]))
+            one, other = listed.loc[row, ["one", "another"]]
+            st.session_state.update(distances_first=str(one), distances_second=str(other))
 
     left, right = st.columns(2, gap="large")
     with left:

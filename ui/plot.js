@@ -81,7 +81,7 @@ function watch(box) {
 }
 
 export default async function ({data, parentElement, setTriggerValue}) {
-  const box = parentElement.querySelector(".stPlotlyChart");
+  const box = parentElement.querySelector(".stPlotlyChart"), turn = box.turn = Symbol("a call of this function");
   box.wanted = data;
   box.tell = point => setTriggerValue("clicked", point);
   box.style.height = `${data.height}px`;
@@ -91,8 +91,11 @@ export default async function ({data, parentElement, setTriggerValue}) {
   drawInTime(box);
   box.watched ??= watch(box);
   return () => {
+    // Streamlit also tidies up after a call that the next one overtook: the box is that one's now.
+    if (box.turn !== turn) return;
     clearTimeout(box.later);
     for (const watcher of box.watched) watcher.disconnect();
     window.Plotly.purge(box);
+    box.watched = box.drawn = box.heard = undefined;
   };
 }

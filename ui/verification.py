@@ -164,16 +164,3 @@ def how_sure(models: list[Compared], n: int, draw: int | None) -> None:
         st.caption("Not measurable: a rate says nothing where fewer than three errors are expected. " + " ".join(
             f"An FMR of {100 * rate:g} % needs {round(3 / rate):,} imposter trials, and there are {trials:,}."
             for rate, trials in short.items()))
-
-
-def try_this(n: int) -> None:
-    """Three settings that show something."""
-    presets = {"One sequence observed, or five?": ("filter_5", {"n": 5 if n == 1 else 1}),
-               "Only the largest differences: p = 8": ("vertical_align_top", {"live": True, "p": 8.0}),
-               "A single level, the median: M = 1": ("density_small", {"live": True, "M": 1, "p": 1.0})}
-    menu = st.popover("Try this", icon=":material/lightbulb:", width="stretch", key="verification-try",
-                      on_change="rerun")
-    if menu.open:
-        for label, (icon, values) in presets.items():
-            menu.button(label, on_click=st.session_state.update, kwargs=values, icon=f":material/{icon}:",
-                        width="stretch")

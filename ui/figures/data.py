@@ -48,19 +48,19 @@ class Curve:
 
 def channel_by_channel(curves: list[Curve], channels: list[str]) -> go.Figure:
     """Sequences side by side, a row a channel; time and the scale of a channel are common to all of them."""
-    figure = make_subplots(len(channels), len(curves), shared_xaxes="all", shared_yaxes="rows", horizontal_spacing=0.03,
+    drawn = make_subplots(len(channels), len(curves), shared_xaxes="all", shared_yaxes="rows", horizontal_spacing=0.03,
                            vertical_spacing=min(0.04, 0.3 / len(channels)), column_titles=[c.title for c in curves])
     for column, curve in enumerate(curves, 1):
         for row, name in enumerate(channels, 1):
-            figure.add_trace(go.Scattergl(
+            drawn.add_trace(go.Scattergl(
                 x=curve.seconds, y=curve.values[:, row - 1], mode="lines", showlegend=False,
                 line={"color": curve.colour, "width": 1.3}, name=name,
                 hovertemplate="%{x:.3f} s: %{y:.4g}<extra>" + name + "</extra>"), row=row, col=column)
     for row, name in enumerate(channels, 1):
-        figure.update_yaxes(title={"text": name, "font": {"size": 12}}, row=row, col=1)
-    figure.update_xaxes(title="seconds", row=len(channels))
-    figure.update_layout(height=110 + max(90, 150 - 10 * len(channels)) * len(channels), margin=MARGIN)
-    return figure
+        drawn.update_yaxes(title={"text": name, "font": {"size": 12}}, row=row, col=1)
+    drawn.update_xaxes(title="seconds", row=len(channels))
+    drawn.update_layout(height=110 + max(90, 150 - 10 * len(channels)) * len(channels), margin=MARGIN)
+    return drawn
 
 
 def split_map(table: pd.DataFrame) -> go.Figure:
@@ -81,16 +81,16 @@ def split_map(table: pd.DataFrame) -> go.Figure:
     steps = np.repeat(np.linspace(0, 1, len(PARTS) + 1), 2)[1:-1]
     scale = list(zip(steps, np.repeat(list(PART_COLOURS.values()), 2), strict=True))
     words = cells.map(lambda place: "" if pd.isna(place) else PARTS[int(place)])
-    figure = go.Figure(go.Heatmap(
+    drawn = go.Figure(go.Heatmap(
         z=cells.to_numpy(), x=stimuli, y=people, colorscale=scale, zmin=-0.5, zmax=len(PARTS) - 0.5, showscale=False,
         xgap=1, ygap=1, customdata=np.stack([words.to_numpy(), counts.to_numpy(int)], axis=2), hoverongaps=False,
         hovertemplate="%{y}, %{x}<br>%{customdata[1]} sequences: %{customdata[0]}<extra></extra>"))
     for part in PARTS:
         if (table["part"] == part).any():
-            figure.add_scatter(x=[None], y=[None], mode="markers", name=part,
+            drawn.add_scatter(x=[None], y=[None], mode="markers", name=part,
                                marker={"symbol": "square", "size": 12, "color": PART_COLOURS[part]})
-    figure.update_layout(height=int(np.clip(130 + 16 * len(people), 300, 900)), margin=MARGIN,
+    drawn.update_layout(height=int(np.clip(130 + 16 * len(people), 300, 900)), margin=MARGIN,
                          legend={"orientation": "h", "y": 1.01, "yanchor": "bottom"},
                          xaxis={"title": "stimulus", "type": "category", "showgrid": False},
                          yaxis={"title": "person", "type": "category", "autorange": "reversed", "showgrid": False})
-    return figure
+    return drawn

@@ -37,7 +37,7 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
     cells = {"type": "bar", "x": left + 0.5, "y": np.full(len(shown), 0.94), "base": bottom, "width": 0.94, **panel(1),
              "customdata": shown + 1, "marker": {"color": "rgba(128,128,128,0.10)", "line": {"width": 0}},
              "text": [f"{aucs[k]:.3f}" for k in shown]}
-    clickable = {"textposition": "none", "showlegend": False, "unselected": {"marker": {"opacity": 1}},
+    clickable = {"textposition": "none", "showlegend": False,
                  "hovertemplate": "Filter %{customdata}, AUC %{text}<br>click to see it large<extra></extra>"}
     lines = [{"type": "scatter", "x": broken(left[:, None] + 0.08 + 0.84 * levels[None]), "name": escape(person),
               "y": broken(bottom[:, None] + 0.05 + (values[shown] - low[:, None]) * scale[:, None]), "mode": "lines",
@@ -48,7 +48,7 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
              "showlegend": False}
     hidden = {"visible": False, "fixedrange": True}
     return figure([bars | clickable, cells | clickable, *lines, names], height=max(470, 118 * rows), barmode="overlay",
-                  bargap=0.15, clickmode="event+select", dragmode=False,
+                  bargap=0.15, dragmode=False,
                   xaxis={"title": "filter, best first", "type": "category", "domain": [0, 0.34],
                          "showticklabels": len(aucs) <= 40}, yaxis={"title": "AUC of the filter alone"},
                   xaxis2={"range": [0, columns], "domain": [0.38, 1], "anchor": "y2", **hidden},

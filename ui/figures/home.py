@@ -23,11 +23,11 @@ def two_pairs(levels: np.ndarray, curves: np.ndarray, names: list[str], colours:
                "fillcolor": _pale(colours[i]), "hovertemplate": "%{x:.0%} of what the filter gave lies below %{y:.3g}"
                                                                 "<extra>%{fullData.name}</extra>"}
               for column, other in ((0, 1), (1, 2)) for i in (0, other)]
-    x = {"title": {"text": "level r"}, "tickformat": ".0%", "range": [-0.02, 1.02]}
+    x = {"title": "level r", "tickformat": ".0%", "range": [-0.02, 1.02]}
     y = {"range": reach.tolist()}
     return figure(traces, height=430, margin={"l": 10, "r": 10, "t": 40, "b": 10},
                   legend={"orientation": "h", "y": -0.2},
-                  **panels(titles, [x, x], [y | {"title": {"text": "Q̄(r)"}}, y | {"showticklabels": False}]))
+                  **panels(titles, [x, x], [y | {"title": "Q̄(r)"}, y | {"showticklabels": False}]))
 
 
 def all_filters(table: pd.DataFrame, chosen: int) -> go.Figure:

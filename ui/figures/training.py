@@ -59,23 +59,20 @@ def heat_map(cells: list[dict], points: list[int], orders: list[float], measure:
     text = [["" if v is None else f"{v:.3f}" for v in row] for row in values]
     across, down = [f"{p:g}" for p in orders], [str(m) for m in points]
     figure = go.Figure(go.Heatmap(z=values, x=across, y=down, text=text, texttemplate="%{text}", colorscale="Cividis",
-                                  xgap=4, ygap=4, colorbar={"title": "AUC", "thickness": 14}, hoverinfo="skip",
+                                  xgap=4, ygap=4, colorbar={"title": "AUC", "thickness": 14},
+                                  customdata=[[[m, p] for p in orders] for m in points],
+                                  hovertemplate="M = %{y}, p = %{x}<extra></extra>",
                                   showscale=any(v is not None for row in values for v in row)))
     where = [(m, p) for m in points for p in orders]
     for i, j in [(i, j) for i, row in enumerate(values) for j, v in enumerate(row) if v is None]:       # still to come
         figure.add_shape(type="rect", x0=j - 0.47, x1=j + 0.47, y0=i - 0.47, y1=i + 0.47, line={
             "color": "#999999", "width": 1, "dash": "dot"})
-    # Heat maps cannot be clicked in Streamlit; points over them can.
-    figure.add_scatter(x=[f"{p:g}" for _, p in where], y=[str(m) for m, _ in where], mode="markers", showlegend=False,
-                       customdata=[list(pair) for pair in where], marker={"size": 34, "opacity": 0, "symbol": "square"},
-                       selected={"marker": {"opacity": 0}}, unselected={"marker": {"opacity": 0}},
-                       hovertemplate="M = %{y}, p = %{x}<extra></extra>")
     if chosen in where:
         figure.add_scatter(x=[f"{chosen[1]:g}"], y=[str(chosen[0])], mode="markers", showlegend=False, hoverinfo="skip",
                            marker={"size": 46, "symbol": "square-open", "color": colour, "line": {"width": 4}})
     figure.update_layout(margin=ROOM, height=120 + 62 * len(points), xaxis={
         "title": "order p", "type": "category", "showgrid": False}, yaxis={
-        "title": "levels M", "type": "category", "showgrid": False}, clickmode="event+select", dragmode=False)
+        "title": "levels M", "type": "category", "showgrid": False}, dragmode=False)
     return figure
 
 

@@ -42,13 +42,13 @@ def roc_and_det(rocs: dict, dets: dict, points: dict, looks: dict, corner: bool 
                            "hovertemplate": f"{name}, at the threshold<br>%{{customdata[0]:.2%}} of imposters get in"
                                             "<br>%{customdata[1]:.2%} of owners are sent away<extra></extra>"})
     return figure(traces, margin=MARGIN | {"t": 40}, height=450, legend={"orientation": "h", "y": -0.16}, **panels(
-        ["ROC", "DET"], [x, axis | {"title": {"text": FMR}}],
-        [y, axis | {"title": {"text": "owners sent away (FNMR)"}}], gap=0.12))
+        ["ROC", "DET"], [x, axis | {"title": FMR}],
+        [y, axis | {"title": "owners sent away (FNMR)"}], gap=0.12))
 
 
 def _roc_axes(corner: bool) -> tuple[dict, dict]:
-    return ({"title": {"text": FMR}, "tickformat": ".0%", "range": [-0.005, 0.3] if corner else [-0.01, 1.01]},
-            {"title": {"text": "owners who get in (1 − FNMR)"}, "tickformat": ".0%",
+    return ({"title": FMR, "tickformat": ".0%", "range": [-0.005, 0.3] if corner else [-0.01, 1.01]},
+            {"title": "owners who get in (1 − FNMR)", "tickformat": ".0%",
              "range": [0.7, 1.005] if corner else [-0.01, 1.01]})
 
 
