@@ -26,6 +26,7 @@ class Config:
     points: int = 16                 # M
     p: float = 1.0
     multi_class: bool = True         # form of the Wasserstein loss: one logarithm an anchor, or the paper's sum
+    both_ways: bool = False          # each of a pair is the anchor once, or the first one alone, as in the paper
     # the training
     pairs: int = 32                  # N: people in a batch, two sequences each
     iterations: int = 300
@@ -33,6 +34,7 @@ class Config:
     penalty: float = 1e-4            # weight of the PReLU-slope regulariser
     clip: float = 1.0                # largest norm of the gradient
     crop: float = 0.0                # seconds of a sequence that a batch sees, cut at random; 0 is all of it
+    channel_dropout: float = 0.0     # fraction of the channels of a sequence that a batch hides, drawn at random
     validate_every: int = 50
     patience: int = 0                # validations without a better one before it stops; 0 is never
     validation: float = 0.2          # fraction of the people set apart to validate on
@@ -55,19 +57,20 @@ class Config:
                 raise ValueError(f"{name} must be a whole number of at least {bound}, not {value!r}")
         for name, bound, open_end in (("p", 1, False), ("width", 0, True), ("learning_rate", 0, True),
                                       ("penalty", 0, False), ("clip", 0, True), ("crop", 0, False),
-                                      ("validation", 0, True)):
+                                      ("validation", 0, True), ("channel_dropout", 0, False)):
             value = getattr(self, name)
             fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
             if not fine or value > LARGEST or value < bound or (open_end and value == bound):
                 raise ValueError(f"{name} must be a finite number {'above' if open_end else 'of at least'} {bound}, "
                                  f"not {value!r}")
-        if self.validation >= 1:
-            raise ValueError(f"validation must be a fraction below 1, not {self.validation!r}")
+        for name in ("validation", "channel_dropout"):
+            if getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
         if self.points > 10_000:
             raise ValueError(f"points must be at most 10000, not {self.points}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
-        for name in ("batch_norm", "multi_class"):
+        for name in ("batch_norm", "multi_class", "both_ways"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
         if not isinstance(self.device, str):
@@ -92,13 +95,14 @@ class Config:
 
 # What a domain needs, by the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
 # that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
-# and EEG.
+# and EEG, every tenth electrode of an EEG hidden; each of a pair is the anchor once.
 QUICK = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
     "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
              "recipe": {"seconds": 5.0, "keep": 4}},
-    "eeg": {"batch_norm": True, "filters": 64, "layers": 5, "pairs": 16, "iterations": 400},
+    "eeg": {"batch_norm": True, "filters": 64, "layers": 5, "pairs": 16, "iterations": 400,
+            "channel_dropout": 0.1},
     "generic": {"iterations": 300, "pairs": 16},
 }
 # The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe
@@ -115,5 +119,5 @@ def preset(name: str, domain: str, **changes) -> Config:
         raise ValueError(f"preset must be quick or paper, not {name!r}")
     # jaeger-2019 at full width takes minutes; an eighth of it takes no longer than the others
     width = 0.125 if changes.get("method") == "jaeger-2019" else 0.25
-    settings = PAPER if name == "paper" else {"width": width, **QUICK[domain]}
+    settings = PAPER if name == "paper" else {"width": width, "both_ways": True, **QUICK[domain]}
     return Config.from_dict({**settings, "domain": domain, **changes})

@@ -91,9 +91,9 @@ class Embedder(nn.Module):
     """
 
     def __init__(self, method: Method, network: nn.Module, filters: int, points: int, p: float,
-                 scale: float | str, multi_class: bool, classes: int):
+                 scale: float | str, multi_class: bool, both_ways: bool, classes: int):
         super().__init__()
-        self.method, self.p, self.multi_class = method, check_order(p), multi_class
+        self.method, self.p, self.multi_class, self.both_ways = method, check_order(p), multi_class, both_ways
         self.network, self.aggregation = network, AGGREGATIONS[method.aggregation](filters, points)
         with torch.no_grad():                            # one frame through tells what shape comes out
             self.shape = tuple(self.aggregate(torch.zeros(1, filters, 1), torch.ones(1, dtype=torch.long)).shape[1:])
@@ -133,7 +133,8 @@ class Embedder(nn.Module):
         """The training loss of N pairs, pair i being two sequences of person ``labels[i]``. (N, …), (N, …), (N,) -> ()
 
         Every form is a mean over its terms (`losses.py` has the paper's plain sum), so that one learning rate does for
-        any N. Distances are multiplied by the scale first: 1 / temperature, in the words of the N-pair loss.
+        any N. Distances are multiplied by the scale first: 1 / temperature, in the words of the N-pair loss. With
+        ``both_ways``, the positives are then the anchors of the anchors, and it is the mean of the two.
         """
         check_float("anchors", anchors)
         if anchors.shape != positives.shape or tuple(anchors.shape[1:]) != self.shape or len(anchors) < 2:
@@ -142,6 +143,12 @@ class Embedder(nn.Module):
         if self.method.loss == "softmax":
             return self._classification(anchors, positives, labels)
         distances = self.pairwise(anchors, positives)                        # (N, N)
+        if self.both_ways:
+            return (self._of_rows(distances) + self._of_rows(distances.T)) / 2
+        return self._of_rows(distances)
+
+    def _of_rows(self, distances: Tensor) -> Tensor:
+        """The loss of N anchors, a row each, that are compared with N sequences. (N, N) -> ()"""
         if self.method.loss == "multi-similarity":
             return multi_similarity_loss(-distances)
         distances = self.log_scale.exp() * distances
@@ -167,13 +174,14 @@ class Embedder(nn.Module):
 def build_embedder(method: str | Method, channels: int, *, filters: int = 32, layers: int = 8, kernel: int = 5,
                    dilation: int | tuple[int, ...] = 1, stride: int | tuple[int, ...] = 1, batch_norm: bool = False,
                    points: int = 16, p: float = 1.0, scale: float | str = "learned", multi_class: bool = False,
-                   classes: int = 0, length: int = 0, velocity: tuple[int, ...] = (), width: float = 1.0) -> Embedder:
+                   both_ways: bool = False, classes: int = 0, length: int = 0, velocity: tuple[int, ...] = (),
+                   width: float = 1.0) -> Embedder:
     """An untrained embedder of a method, for sequences of so many channels.
 
     Network (`ConvStack`): ``filters`` to ``batch_norm``; ``length``, ``velocity`` and ``width`` are for jaeger-2019
     alone (`JaegerNetwork`), which takes none of those. ``points`` M and order ``p``: of the quantile layer and d_p.
-    ``scale``: of the distances inside the loss, "learned" or a number; ``multi_class``: form of the Wasserstein loss.
-    ``classes``: training people, for the softmax head.
+    ``scale``: of the distances inside the loss, "learned" or a number; ``multi_class``: form of the Wasserstein loss;
+    ``both_ways``: each of a pair is the anchor once. ``classes``: training people, for the softmax head.
 
     >>> build_embedder("qp-wl", channels=3, filters=8, layers=2, points=4).shape
     (8, 6)
@@ -188,4 +196,4 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
         network, filters = JaegerNetwork(channels, length, tuple(velocity), width=width), 128
     else:
         network = ConvStack(channels, filters, layers, kernel, dilation, stride, batch_norm)
-    return Embedder(method, network, filters, points, p, scale, multi_class, classes)
+    return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes)

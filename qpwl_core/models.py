@@ -167,8 +167,8 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
     return build_embedder(
         config.method, len(channels), filters=config.filters, layers=config.layers, kernel=config.kernel,
         dilation=config.dilation, stride=config.stride, points=config.points, p=config.p,
-        batch_norm=config.batch_norm, multi_class=config.multi_class, classes=classes, length=length,
-        velocity=velocity_channels(channels), width=config.width)
+        batch_norm=config.batch_norm, multi_class=config.multi_class, both_ways=config.both_ways, classes=classes,
+        length=length, velocity=velocity_channels(channels), width=config.width)
 
 
 def _least_weights(config: Config, length: int) -> float:

@@ -78,7 +78,7 @@ class Run:
         learn, sources = self.recipe.cut(learn)
         self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
-        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed)
+        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout)
         self.rows = distributed.own_rows(self.sampler.pairs)     # of a batch, that this process embeds
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)

@@ -31,10 +31,12 @@ class PairSampler:
 
     ``sources`` (n,) says which recording a sequence was cut from: the two of a pair come from different ones where the
     person has two, since windows of one recording resemble each other for reasons that are not the person's.
+    ``channel_dropout``: fraction of the channels of each sequence, drawn anew, that are zero in a batch, which is what
+    the recipes make of an ordinary value: no single electrode may tell who somebody is.
     """
 
     def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
-                 seed: int = 0):
+                 seed: int = 0, channel_dropout: float = 0.0):
         names, self.labels = np.unique(recordings.subjects, return_inverse=True)
         self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
         self.people = np.array([i for i, own in enumerate(self.of_person) if len(own) >= 2])
@@ -44,14 +46,17 @@ class PairSampler:
         self.sequences, self.classes = recordings.sequences, len(names)
         self.sources = sources
         self.pairs = min(pairs, len(self.people))
-        self.crop, self.seed = crop, seed
+        self.crop, self.seed, self.channel_dropout = crop, seed, channel_dropout
 
     def batch(self, step: int) -> Batch:
         """The batch of this step, the same whenever it is asked for."""
         random = np.random.default_rng([self.seed, step])
         people = random.choice(self.people, self.pairs, replace=False)
         drawn = np.array([self._pair(person, random) for person in people]).T.ravel()       # anchors, then positives
-        return collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
+        batch = collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
+        if self.channel_dropout:
+            batch.x[torch.from_numpy(random.random(batch.x.shape[:2]) < self.channel_dropout)] = 0
+        return batch
 
     def _pair(self, person: int, random: np.random.Generator) -> tuple[int, int]:
         own = self.of_person[person]

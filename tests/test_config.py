@@ -19,6 +19,7 @@ def test_presets(name, domain):
     if name == "paper":
         assert (config.layers, config.learning_rate, config.iterations) == (16, 1e-4, 50_000)
         assert not config.multi_class
+        assert not config.both_ways
     else:
         assert config.iterations < 5000
 
@@ -58,7 +59,7 @@ def test_numbers(name, value):
         Config(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["batch_norm", "multi_class"])
+@pytest.mark.parametrize("name", ["batch_norm", "multi_class", "both_ways"])
 @pytest.mark.parametrize("value", [1, "yes", None])
 def test_switches(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be True or False, not "):
@@ -69,6 +70,7 @@ def test_switches(name, value):
     ({"method": "qp"}, "method must be one of qp-wl, "), ({"method": ["qp-wl"]}, "method must be one of"),
     ({"domain": "ecg"}, "domain must be one of eye, gait"), ({"p": 0.5}, "p must be a finite number of at least 1"),
     ({"pairs": 1}, "pairs must be a whole number of at least 2"), ({"validation": 1.0}, "fraction below 1"),
+    ({"channel_dropout": 1.0}, "channel_dropout must be a fraction below 1"),
     ({"validation": 0}, "above 0"), ({"learning_rate": 0}, "above 0"), ({"recipe": [1]}, "recipe must be a dict"),
     ({"device": 3}, "device must be the name of a device"), ({"kernel": 4}, "kernel must be odd, not 4"),
     ({"points": 10_001}, "points must be at most 10000")])

@@ -144,6 +144,15 @@ def test_qp_wl_is_the_papers_sum_over_its_terms(multi_class, p):
     torch.testing.assert_close(embedder.loss(a, b), want)
 
 
+@pytest.mark.parametrize("name", [name for name, method in METHODS.items() if method.loss != "softmax"])
+def test_both_ways_each_of_a_pair_is_the_anchor_once(name):
+    one, both, (x, lengths, _) = build(name), build(name, both_ways=True), batch()
+    a, b = (one(x[i], lengths[i]) for i in range(2))
+    torch.testing.assert_close(both.loss(a, b), (one.loss(a, b) + one.loss(b, a)) / 2)
+    torch.testing.assert_close(both.loss(a, b), both.loss(b, a))
+    assert not torch.isclose(one.loss(a, b), one.loss(b, a), rtol=1e-4), "or this test sees nothing"
+
+
 @pytest.mark.parametrize("name", ["qp-wl", "qp-npl", "qp-euclid"])
 def test_the_scale_is_learned_or_given(name):
     learned, given = build(name), build(name, scale=3.0)

@@ -99,6 +99,19 @@ def test_crops_are_stretches_of_the_sequence_at_random_places():
     assert {start for whole, start in starts if whole <= 21} == {0}
 
 
+def test_a_fraction_of_the_channels_is_hidden_whole():
+    whole, some = (PairSampler(numbered(), 4, crop=7, channel_dropout=share) for share in (0.0, 0.25))
+    hidden = []
+    for step in range(200):
+        before, after = whole.batch(step), some.batch(step)
+        gone = (after.x != before.x).any(2)                    # (2N, D); the first sequence's first channel is zeros
+        assert torch.equal(after.x, before.x.masked_fill(gone[:, :, None], 0))
+        assert torch.equal(after.lengths, before.lengths)
+        hidden.append(gone[:, 1])
+    assert torch.stack(hidden).float().mean().item() == pytest.approx(0.25, abs=0.04)
+    assert same(some.batch(5), some.batch(5))
+
+
 def test_pairs_are_from_different_recordings_where_a_person_has_two():
     sources = np.array([i // 3 for i in range(20)] + [9] * 4)              # of the last person there is one only
     apart, mixed = PairSampler(numbered(), 6, sources=sources), PairSampler(numbered(), 6)

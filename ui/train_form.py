@@ -42,6 +42,9 @@ def formulas(config: Config) -> list[str]:
     if not config.multi_class and method.loss == "wasserstein":
         loss = r"\mathcal L = \sum_{i=1}^{N} \sum_{j \ne i} \log\Big(1 + e^{\,s\,(d_p(a_i, b_i) - d_p(a_i, b_j))}\Big)"
     lines = [loss.replace("N", f"{config.pairs}").replace("d_p", f"d_{{{p}}}")]
+    if config.both_ways and method.loss != "softmax":
+        lines[0] = lines[0].replace(r"\mathcal L =", r"\mathcal L_{ab} =")
+        lines.append(r"\mathcal L = \tfrac12 \big(\mathcal L_{ab} + \mathcal L_{ba}\big)")
     if method.distance == "wasserstein":
         lines.append(rf"d_{{{p}}} = \sum_{{k=1}}^{{{config.filters}}} W_{{{p}}}\big(\bar Q_k, \bar Q'_k\big), \qquad "
                      rf"M = {config.points}")
