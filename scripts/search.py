@@ -2,7 +2,7 @@
 
     python -m scripts.search eeg --shared ../shared/data --methods qp-wl qp-npl --splits 2
     python -m scripts.search gait-ipol --set p=1.0 --set filters=32 --people 0.75 --splits 2
-    python -m scripts.search eeg --folds 4 --set first_scale=0.3
+    python -m scripts.search eeg --folds 4 --seed 10 --set channel_dropout=0.0 --set both_ways=False
 
 Each row is one training with the quick preset (and changes) on some of the people, evaluated on the others with the
 paper's protocol; for windows cut from one recording, none of the same recording is enrolled (``sources``). Rows are
@@ -85,6 +85,7 @@ def main():
     parser.add_argument("--people", type=float, default=0.75, help="share of them to learn from")
     parser.add_argument("--folds", type=int, default=0, help="instead: so many parts, each of which is tested once")
     parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="of the first split's training; the next one's is one more")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--out", type=Path, default=Path("scripts/search.csv"))
     args = parser.parse_args()
@@ -96,7 +97,7 @@ def main():
         for method in args.methods:
             how = f"{args.folds} folds" if args.folds else f"{args.people:.0%}".replace("%", " %")
             row = {"changes": repr(changes), "people": how, "split": split,
-                   **trial(recordings, args.set, method, changes, learn, test, seed=split)}
+                   **trial(recordings, args.set, method, changes, learn, test, seed=args.seed + split)}
             new = not args.out.exists()
             with args.out.open("a", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS)

@@ -4,6 +4,7 @@ import fcntl
 import io
 import json
 import os
+import re
 import shlex
 import shutil
 import zipfile
@@ -21,10 +22,12 @@ from qpwl_core.config import preset
 from qpwl_core.datasets import load_dataset
 from qpwl_core.files import FileError, read_json
 from qpwl_core.gallery import build_gallery
+from qpwl_core.methods import METHODS
 from qpwl_core.models import load_model
 from qpwl_core.training import train
 from ui import jobs, library, shelf
 from ui.data import Own
+from ui.train_form import formulas
 
 pytestmark = pytest.mark.filterwarnings("ignore")       # Streamlit and what it brings warn about themselves
 RUNS = {"train": "0123456789ab", "grid": "ba9876543210"}
@@ -97,6 +100,15 @@ def submitted(monkeypatch):
 def text_of(page):
     return "\n".join(str(each.value) for kind in (page.markdown, page.info, page.error, page.warning, page.caption,
                                                   page.success) for each in kind)
+
+
+@pytest.mark.parametrize(("name", "method", "ways"), [
+    ("quick", "qp-wl", ["ab", "ab", "ba"]), ("quick", "qp-npl", ["ab", "ab", "ba"]), ("quick", "qp-cls", []),
+    ("paper", "qp-wl", []), ("paper", "mp-npl", [])])
+def test_the_formula_is_of_the_loss_that_is_minimised(name, method, ways):
+    config = preset(name, "eeg", method=method)
+    assert re.findall(r"L_{(\w\w)}", " ".join(formulas(config))) == ways
+    assert bool(ways) == (config.both_ways and METHODS[method].loss != "softmax")
 
 
 # the form
