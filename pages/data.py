@@ -4,12 +4,11 @@ import streamlit as st
 
 from qpwl_core.datasets import DATASETS, datasets_table
 from qpwl_core.recordings import RecordingsError
-from ui.controls import KEPT
 from ui.data import OWN, choose_data, recordings_for
 from ui.data_own import own_view
 from ui.data_views import people_view, recipe_view, sentence_of, sequences_view, split_view
 from ui.downloads import download_panel
-from ui.page import plain, setup_page
+from ui.page import KEPT, plain, setup_page
 
 VIEWS = {"People": people_view, "Sequences": sequences_view, "Split": split_view, "Recipe": recipe_view}
 STATES = {"shipped": "green", "downloaded": "green", "downloadable": "blue", "by hand": "orange"}

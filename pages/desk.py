@@ -5,12 +5,11 @@ import streamlit as st
 
 from qpwl_core.files import FileError
 from ui.audience import audience
-from ui.controls import KEPT
 from ui.desk import Scene, set_scene
 from ui.enrolling import show_enrolled, show_enrolling, show_message
 from ui.knocking import choose_n, choose_threshold, show_knocking
 from ui.library import choose_model
-from ui.page import plain, setup_page
+from ui.page import KEPT, plain, setup_page
 
 VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
 

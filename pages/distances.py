@@ -5,9 +5,9 @@ import streamlit as st
 from qpwl_core.methods import METHODS
 from ui import distances as views
 from ui.comparing import comparison_of
-from ui.controls import EXTREMES, KEPT, choose_p, choose_points, gallery_or_stop, try_presets
+from ui.controls import EXTREMES, choose_p, choose_points, gallery_or_stop, try_presets
 from ui.library import choose_model
-from ui.page import plain, setup_page
+from ui.page import KEPT, plain, setup_page
 
 MOST = 400               # sequences in a picture
 VIEWS = {"histograms": ("Histograms", views.as_histograms), "matrices": ("Matrices", views.as_matrices),

@@ -7,11 +7,11 @@ import torch
 
 from qpwl_core.quantiles import density
 from ui.comparing import Ranking, ranking_of
-from ui.controls import EXTREMES, KEPT, choose_p, choose_points, forget_unknown, gallery_or_stop, try_presets
+from ui.controls import EXTREMES, choose_p, choose_points, forget_unknown, gallery_or_stop, try_presets
 from ui.figures.filters import large, overview
 from ui.firing import show_firing
 from ui.library import choose_model
-from ui.page import chart, colours_of, plain, setup_page
+from ui.page import KEPT, chart, colours_of, plain, setup_page
 
 BEST = 12
 VIEWS = {"all": "All filters", "one": "One filter, large", "fires": "Where it fires"}

@@ -3,8 +3,8 @@
 import streamlit as st
 
 from ui import identification as views
-from ui.page import setup_page
-from ui.trials import KEPT, choose_models, models_and_settings
+from ui.page import KEPT, setup_page
+from ui.trials import choose_models, models_and_settings
 
 VIEWS = {"enrolled": ("The more people are enrolled, the harder it gets", views.enrolled),
          "mistaken": ("Who is taken for whom", views.mistaken), "attack": ("The attack", views.the_attack)}

@@ -4,8 +4,8 @@ import streamlit as st
 
 from ui import quantile_layer as views
 from ui.library import choose_model, entries
-from ui.page import setup_page
-from ui.samples import KEEP, SOURCES, choose_samples, mixture, try_this
+from ui.page import KEPT, setup_page
+from ui.samples import SOURCES, choose_samples, mixture, try_this
 
 # Links carry these words as they are.
 VIEWS = {"Samples to quantiles": views.steps, "How many points": views.points, "Distance of two": views.distance,
@@ -24,8 +24,8 @@ model = choose_model() if any(entry.has_gallery for entry in entries()) else Non
 def explore() -> None:
     """All that follows the samples, M and p; of the page only this is drawn again."""
     view = st.segmented_control("View", list(VIEWS), default="Samples to quantiles", required=True, key="ql_view",
-                                label_visibility="collapsed", width="stretch", **KEEP)
-    source = st.segmented_control("Samples from", SOURCES, default="Walk", required=True, key="ql_source", **KEEP)
+                                label_visibility="collapsed", width="stretch", **KEPT)
+    source = st.segmented_control("Samples from", SOURCES, default="Walk", required=True, key="ql_source", **KEPT)
     try_this(TRY)
     one = choose_samples(source, model)
     st.caption(one.about)

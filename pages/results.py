@@ -7,8 +7,8 @@ from qpwl_core.methods import METHODS
 from ui import results
 from ui.figures import identification, verification
 from ui.figures.results import differences
-from ui.page import chart, plain, setup_page, table
-from ui.trials import KEPT, look_of
+from ui.page import KEPT, chart, plain, setup_page, table
+from ui.trials import look_of
 
 VIEWS = {"leads": "Who leads", "table": "The paper's table, and ours", "curves": "ROC and AUC",
          "people": "Identification and imposters"}

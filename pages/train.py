@@ -4,8 +4,8 @@ from qpwl_core.files import FileError
 from ui import jobs, train_live
 from ui.data import OWN, recordings_for
 from ui.library import entries, runs_folder
-from ui.page import setup_page
-from ui.train_form import BOUND, choose_data, choose_device, command_line, form, formulas, tell_cost, title_for, told
+from ui.page import KEPT, setup_page
+from ui.train_form import choose_data, choose_device, command_line, form, formulas, tell_cost, title_for, told
 from ui.train_models import models
 from ui.train_tune import VIEW as TUNE
 from ui.train_tune import tune
@@ -13,7 +13,7 @@ from ui.train_tune import tune
 VIEWS = ("New run", "Compare runs", TUNE, "Models")
 
 setup_page("Train", "What does it take to learn to tell people apart?")
-view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="train_view", required=True, **BOUND,
+view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="train_view", required=True, **KEPT,
                             label_visibility="collapsed")
 train_live.problem()
 

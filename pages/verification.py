@@ -4,8 +4,8 @@ import streamlit as st
 
 from ui import verification as views
 from ui.controls import try_presets
-from ui.page import setup_page
-from ui.trials import KEPT, choose_models, models_and_settings
+from ui.page import KEPT, setup_page
+from ui.trials import choose_models, models_and_settings
 
 VIEWS = {"line": ("Where to draw the line", views.line), "paper": ("As the paper tells it", views.as_the_paper),
          "sure": ("Errors, and how sure they are", views.how_sure)}

@@ -7,10 +7,9 @@ import streamlit as st
 
 from qpwl_core.decisions import Decision, Enrolled, decide
 from qpwl_core.enrolment import Desk
-from ui.controls import KEPT
 from ui.desk import Scene, Sequences, enrolled_people
 from ui.figures import desk as figures
-from ui.page import COLOURS, chart
+from ui.page import COLOURS, KEPT, chart
 from ui.verdict import show_functions, show_ladder, show_truth, show_verdict
 
 STRANGER = "a stranger"

@@ -7,9 +7,7 @@ import streamlit as st
 from qpwl_core.files import FileError
 from qpwl_core.gallery import Gallery
 from ui.library import Entry, gallery_of
-from ui.page import plain
-
-KEPT = {"bind": "query-params", "persist_state": "session"}
+from ui.page import KEPT, plain
 
 
 def choose_p(own: float = 1.0, disabled: bool = False) -> float:

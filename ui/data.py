@@ -17,7 +17,7 @@ from qpwl_core.datasets.dataset import DOMAINS, Dataset
 from qpwl_core.preprocessing import Recipe, recipe_for
 from qpwl_core.recordings import Recordings, RecordingsError, load_recordings, shown
 from qpwl_core.splits import Split, split, split_dataset
-from ui.page import plain, recordings_of
+from ui.page import KEPT, plain, recordings_of
 
 OWN = "own:"
 MAX_FILES = 4                  # uploads that one session keeps
@@ -54,7 +54,7 @@ def choose_data(everything: bool = False) -> str:
     options = list(dict.fromkeys(options))
     if st.session_state.get("data", options[0]) not in options:
         del st.session_state["data"]
-    chosen = st.sidebar.selectbox("Data set", options, key="data", bind="query-params", persist_state="session")
+    chosen = st.sidebar.selectbox("Data set", options, key="data", **KEPT)
     st.sidebar.caption(plain(title_of(chosen).partition(" · ")[2]))
     return chosen
 

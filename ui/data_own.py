@@ -11,10 +11,9 @@ from qpwl_core.formats.reading import READERS
 from qpwl_core.formats.storage import size
 from qpwl_core.inspection import ENOUGH
 from qpwl_core.recordings import RecordingsError
-from ui.controls import KEPT
 from ui.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, uploads
 from ui.data_views import facts, say_remarks, sentence_of
-from ui.page import plain
+from ui.page import KEPT, plain
 
 EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0.98\nann,1,walk,0.15,-0.97\n…"
 

@@ -14,11 +14,11 @@ from qpwl_core.config import preset
 from qpwl_core.inspection import remarks, thinned
 from qpwl_core.preprocessing import FittedRecipe
 from qpwl_core.recordings import RecordingsError
-from ui.controls import KEPT, forget_unknown
+from ui.controls import forget_unknown
 from ui.data import domain_for, recipe_of, recordings_for, split_of, token_of
 from ui.downloads import duration
 from ui.figures.data import Curve, channel_by_channel, recorded_time, sequence_lengths, split_map
-from ui.page import COLOURS, chart, colours_of, plain
+from ui.page import COLOURS, KEPT, chart, colours_of, plain
 
 POINTS = 2000          # drawn of one channel: more than a screen has
 MOST_CHANNELS = 8

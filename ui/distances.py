@@ -12,10 +12,10 @@ import streamlit as st
 from qpwl_core.comparing import contributions, disagreeing, ranks
 from qpwl_core.gallery import Gallery
 from ui.comparing import Comparison, labels_of, maps_of
-from ui.controls import KEPT, forget_unknown
+from ui.controls import forget_unknown
 from ui.figures.distances import against, deciding, histograms, maps, matrices, two_functions
 from ui.library import Entry
-from ui.page import COLOURS, chart, colours_of
+from ui.page import COLOURS, KEPT, chart, colours_of
 
 
 @dataclass(frozen=True)

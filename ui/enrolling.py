@@ -11,11 +11,10 @@ import streamlit as st
 
 from qpwl_core.enrolment import Desk
 from qpwl_core.recordings import RecordingsError
-from ui.controls import KEPT
 from ui.data import available_data, recordings_for, take_upload
 from ui.desk import Scene, Sequences, keep_among, of_data
 from ui.library import Entry
-from ui.page import plain
+from ui.page import KEPT, plain
 
 FROM = {"gallery": "Gallery", "data": "Data or file"}
 FILES = ["npz", "csv", "edf", "bdf", "fif"]

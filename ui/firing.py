@@ -11,11 +11,11 @@ from qpwl_core.files import FileError
 from qpwl_core.firing import LONGEST, respond, shortened
 from qpwl_core.models import Model
 from qpwl_core.recordings import Recordings
-from ui.controls import KEPT, forget_unknown
+from ui.controls import forget_unknown
 from ui.data import available_data, domain_for, recordings_for, title_of
 from ui.figures.filters import firing
 from ui.library import Entry, model_of
-from ui.page import chart, plain
+from ui.page import KEPT, chart, plain
 
 CHANNELS = 6             # drawn at first
 

@@ -13,11 +13,11 @@ from qpwl_core.comparing import filter_aucs, pairs_of
 from qpwl_core.distances import pairwise_wasserstein, wasserstein
 from qpwl_core.quantiles import QuantileLayer
 from qpwl_core.triples import draw_triple, strangers_nearer
-from ui.controls import KEPT, choose_p
+from ui.controls import choose_p
 from ui.figures.home import all_filters, two_pairs
 from ui.figures.quantiles import quantile_functions
 from ui.library import Entry, _gallery, entries, gallery_of
-from ui.page import COLOURS, chart, colours_of, plain, recordings_of
+from ui.page import COLOURS, KEPT, chart, colours_of, plain, recordings_of
 
 
 def model_to_show() -> Entry | None:

@@ -12,9 +12,8 @@ from qpwl_core.explaining import explain_pair
 from qpwl_core.trials import attack, confusion
 from ui.figures import identification as figures
 from ui.library import gallery_of
-from ui.page import chart, colours_of, plain, table
+from ui.page import KEPT, chart, colours_of, plain, table
 from ui.trials import (
-    KEPT,
     Compared,
     calibrated_threshold,
     choose_focus,

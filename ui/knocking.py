@@ -8,10 +8,9 @@ import streamlit as st
 import torch
 
 from qpwl_core.calibration import DEFAULT_FMR
-from ui.controls import KEPT
 from ui.desk import Scene, calibration_for, keep_among
 from ui.enrolling import choose_data
-from ui.page import plain
+from ui.page import KEPT, plain
 from ui.verdict import show_ladder, show_reasons, show_truth, show_verdict
 
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]

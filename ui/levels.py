@@ -9,8 +9,8 @@ import torch
 from qpwl_core.approximation import even_levels
 from qpwl_core.files import FileError
 from ui.library import Entry, gallery_of, model_of
-from ui.page import plain
-from ui.samples import KEEP, parse_numbers
+from ui.page import KEPT, plain
+from ui.samples import parse_numbers
 
 KINDS = ("even", "learned", "by hand")
 MOST = 64
@@ -34,13 +34,13 @@ def parse_levels(text: str) -> np.ndarray:
 def choose_levels(entry: Entry | None) -> torch.Tensor:
     """The widgets that choose M and the levels; what cannot be used is said, and even levels stand in. (M+2,)"""
     kind = st.segmented_control("Levels", KINDS, default="even", required=True,
-                                key="ql_levels", **KEEP)
-    points = st.slider("Sampling points M", 1, MOST, 16, key="M", **KEEP, disabled=kind != "even",
+                                key="ql_levels", **KEPT)
+    points = st.slider("Sampling points M", 1, MOST, 16, key="M", **KEPT, disabled=kind != "even",
                        help="Q̄ is a line through M inner knots and both ends." if kind == "even" else
                        "Only even levels have a free M.")
     even = even_levels(points)
     if kind == "by hand":
-        text = st.text_input("Levels by hand", "0.05, 0.2, 0.5, 0.8, 0.95", key="ql_hand", **KEEP,
+        text = st.text_input("Levels by hand", "0.05, 0.2, 0.5, 0.8, 0.95", key="ql_hand", **KEPT,
                              help=f"Up to {MOST} levels between 0 and 1, rising.")
         try:
             return torch.from_numpy(parse_levels(text))

@@ -15,6 +15,7 @@ from qpwl_core.files import FileError, read_json
 from qpwl_core.gallery import Gallery, load_gallery
 from qpwl_core.methods import METHODS
 from qpwl_core.models import Model, load_model
+from ui.page import KEPT
 
 ROOT = Path(__file__).resolve().parent.parent
 SHIPPED = ROOT / "models"
@@ -88,8 +89,7 @@ def choose_model(gallery: bool = True) -> Entry | None:
         del st.session_state["model"]
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
     labels = told_apart(at_hand.values())
-    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model",
-                                  bind="query-params", persist_state="session")
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model", **KEPT)
     return at_hand[chosen]
 
 

@@ -18,6 +18,7 @@ from ui.plot import plot
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442", "#999999")
 
 HARMLESS = re.compile(r"[\w.,%±–()·+−-]+( [\w.,%±–()·+−-]+)*")       # what no Markdown means anything by
+KEPT = {"bind": "query-params", "persist_state": "session"}      # a setting that is in the link and on all pages
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from the web
 
 

@@ -25,8 +25,8 @@ from ui.figures import quantile_layer as figures
 from ui.figures.quantile_layer import STEPS
 from ui.levels import MOST, TRY_LEVELS, choose_levels
 from ui.library import Entry
-from ui.page import COLOURS, chart
-from ui.samples import KEEP, Samples, choose_samples, try_this
+from ui.page import COLOURS, KEPT, chart
+from ui.samples import Samples, choose_samples, try_this
 
 BESIDE = [1, 1.9]                         # a column of controls and formulas, and its picture
 
@@ -41,10 +41,10 @@ def steps(one: Samples, model: Entry | None) -> None:
     words, picture = st.columns(BESIDE, gap="large")
     with picture:
         step = STEPS.index(st.segmented_control("Step by step", STEPS, default=STEPS[4], required=True, key="ql_step",
-                                                **KEEP))
+                                                **KEPT))
     with words:
         levels = choose_levels(one.entry or model)
-        r = st.slider("Look at level r", 0.01, 1.0, 0.3, 0.01, key="ql_r", disabled=step < 2, **KEEP)
+        r = st.slider("Look at level r", 0.01, 1.0, 0.3, 0.01, key="ql_r", disabled=step < 2, **KEPT)
         kept = quantiles_at(torch.from_numpy(one.values), levels)
         explain(step, np.sort(one.values), one.values, levels.numpy(), kept.numpy(), r)
     with picture:
@@ -186,7 +186,7 @@ def slide(one: Samples, model: Entry | None) -> None:
     """The paper's point, live: Jensen–Shannon and W while q₂, a copy of q₁, is slid away from it."""
     words, picture = st.columns(BESIDE, gap="large")
     with words:
-        shift = st.slider("Slide q₂ away, in widths of q₁", 0.0, 3.0, 1.5, 0.05, key="ql_shift", **KEEP)
+        shift = st.slider("Slide q₂ away, in widths of q₁", 0.0, 3.0, 1.5, 0.05, key="ql_shift", **KEPT)
         p, levels = choose_p(), choose_levels(one.entry or model)
     a = quantiles_at(torch.from_numpy(one.values), levels)
     width = (a[-1] - a[0]).item() or 1.0

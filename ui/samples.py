@@ -12,7 +12,7 @@ from qpwl_core.files import FileError
 from qpwl_core.methods import METHODS
 from qpwl_core.mixtures import SHAPES, Bump, draw_again, draw_mixture
 from ui.library import Entry, entries, gallery_of, model_of
-from ui.page import COLOURS, colours_of, plain, recordings_of
+from ui.page import COLOURS, KEPT, colours_of, plain, recordings_of
 
 WALKS = "gait-hapt-30"
 SOURCES = ("Walk", "Filter", "Mixture", "Numbers")
@@ -21,7 +21,6 @@ BUMPS = (((-2.0, 0.6, 0.6), (2.0, 1.0, 0.4), (0.0, 1.0, 0.0)),       # centre, s
          ((1.0, 0.8, 1.0), (4.0, 0.5, 0.3), (0.0, 1.0, 0.0)))        # and of the second
 MOST, LARGEST = 10_000, 1e12
 LINK = 2_000                                                         # characters of pasted text that a link can carry
-KEEP = {"bind": "query-params", "persist_state": "session"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +126,7 @@ def pick(label: str, options: list, key: str, index: int = 0, **more):
     """A select box whose remembered value is forgotten where it is no option any more."""
     if st.session_state.get(key) not in options:
         st.session_state.pop(key, None)
-    return st.selectbox(label, options, index=min(index, len(options) - 1), key=key, **KEEP, **more)
+    return st.selectbox(label, options, index=min(index, len(options) - 1), key=key, **KEPT, **more)
 
 
 def _walked(which: int, entry: Entry) -> Samples:
@@ -182,11 +181,11 @@ def _filter(which: int, count: int) -> int:
 
 
 def _count(which: int) -> int:
-    return st.slider("Samples N", 1, 2000, 200, key=_key("N", which), **KEEP)
+    return st.slider("Samples N", 1, 2000, 200, key=_key("N", which), **KEPT)
 
 
 def _seed(which: int) -> int:
-    return st.number_input("Seed", 0, 9999, which, key=_key("seed", which), **KEEP,
+    return st.number_input("Seed", 0, 9999, which, key=_key("seed", which), **KEPT,
                            help="Another seed, another draw from the same distribution.")
 
 
@@ -194,15 +193,15 @@ def _drawn(which: int) -> Samples:
     columns = st.columns(4, gap="medium")
     with columns[0]:
         shape = st.segmented_control("Shape", SHAPES, default=SHAPES[0], required=True, key=_key("shape", which),
-                                     **KEEP)
+                                     **KEPT)
         count, seed = _count(which), _seed(which)
     bumps = []
     for i, (column, (centre, spread, weight)) in enumerate(zip(columns[1:], BUMPS[which], strict=True), 1):
         with column:
-            weight = st.slider(f"Weight of bump {i}", 0.0, 1.0, weight, 0.05, key=_key(f"weight_{i}", which), **KEEP)
-            centre = st.slider("Centre", -10.0, 10.0, centre, 0.1, key=_key(f"centre_{i}", which), **KEEP,
+            weight = st.slider(f"Weight of bump {i}", 0.0, 1.0, weight, 0.05, key=_key(f"weight_{i}", which), **KEPT)
+            centre = st.slider("Centre", -10.0, 10.0, centre, 0.1, key=_key(f"centre_{i}", which), **KEPT,
                                disabled=weight == 0)
-            spread = st.slider("Spread", 0.0, 5.0, spread, 0.05, key=_key(f"spread_{i}", which), **KEEP,
+            spread = st.slider("Spread", 0.0, 5.0, spread, 0.05, key=_key(f"spread_{i}", which), **KEPT,
                                disabled=weight == 0)
         bumps.append(Bump(centre, spread, weight, shape))
     if not any(bump.weight for bump in bumps):

@@ -16,9 +16,8 @@ from qpwl_core.datasets import DATASETS
 from qpwl_core.methods import METHODS
 from ui.data import OWN, available_data, domain_for, recordings_for, split_of, title_of
 from ui.jobs import threads
-from ui.page import plain
+from ui.page import KEPT, plain
 
-BOUND = {"bind": "query-params", "persist_state": "session"}
 WHOLE = {"points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
          "layers": (1, 32), "stride": (1, 16)}                       # bounds of the fields that are whole numbers
 FIELDS = ("method", "p", "learning_rate", "kernel", "batch_norm", *WHOLE)
@@ -56,7 +55,7 @@ def choose_data() -> str:
     at_hand = available_data()
     if st.session_state.get("data") not in at_hand:
         st.session_state.pop("data", None)
-    data = st.sidebar.selectbox("Data", list(at_hand), format_func=title_of, key="data", **BOUND)
+    data = st.sidebar.selectbox("Data", list(at_hand), format_func=title_of, key="data", **KEPT)
     if st.session_state.setdefault("train_domain", domain_for(data)) != domain_for(data):
         st.session_state["train_domain"] = domain_for(data)
         to_preset()
@@ -70,7 +69,7 @@ def choose_device() -> str:
     there = ["auto", "cpu"] + ["cuda"] * torch.cuda.is_available() + ["mps"] * torch.backends.mps.is_available()
     if st.session_state.get("train_device") not in there:
         st.session_state.pop("train_device", None)
-    return st.sidebar.selectbox("Device", there, key="train_device", **BOUND,
+    return st.sidebar.selectbox("Device", there, key="train_device", **KEPT,
                                 help="Auto takes a GPU where there is one, else the CPU.")
 
 
@@ -103,22 +102,22 @@ def to_preset() -> None:
 def form(data: str) -> Config:
     """All fields; the network is folded away."""
     st.segmented_control("Start from", ["quick", "paper"], default="quick", key="train_preset", required=True,
-                         on_change=to_preset, **BOUND, format_func={"quick": "Quick: a minute", "paper":
+                         on_change=to_preset, **KEPT, format_func={"quick": "Quick: a minute", "paper":
                          "As in the paper: 50,000 steps"}.get)
     method = st.selectbox("Method", list(METHODS), format_func=lambda name: METHODS[name].title, key="train_method",
-                          **BOUND)
+                          **KEPT)
     st.caption(METHODS[method].what[0].upper() + METHODS[method].what[1:] + ".")
     of_method, start = METHODS[method], start_of(data, method)
     left, right = st.columns(2)
     _whole(left, "points", "Sampling points M", start, disabled=not of_method.aggregation.startswith("quantile"),
            help="Levels of the quantile layer between 0 and 1; its two ends come on top.")
-    right.number_input("Order p", 1.0, 16.0, start.p, 0.5, key="train_p", **BOUND,
+    right.number_input("Order p", 1.0, 16.0, start.p, 0.5, key="train_p", **KEPT,
                        disabled=of_method.distance != "wasserstein",
                        help="Of the Wasserstein distance: 1 weighs all differences alike, more looks at the largest.")
     _whole(left, "pairs", "Pairs in a batch N", start,
            help="N people a step, two sequences each; every other person is a counter-example.")
     _whole(right, "iterations", "Iterations", start, help="Steps of the optimiser.")
-    left.number_input("Learning rate", 1e-6, 1.0, start.learning_rate, 1e-4, "%.5f", key="train_learning_rate", **BOUND,
+    left.number_input("Learning rate", 1e-6, 1.0, start.learning_rate, 1e-4, "%.5f", key="train_learning_rate", **KEPT,
                       help="The largest of a schedule that rises, then falls.")
     _whole(right, "seed", "Seed", start, help="The same seed gives the same weights.")
     with st.expander("The network", icon=":material/lan:"):
@@ -128,16 +127,16 @@ def form(data: str) -> Config:
         fixed = of_method.network != "conv"
         _whole(left, "filters", "Filters K", start, disabled=fixed)
         _whole(right, "layers", "Layers", start, disabled=fixed)
-        left.selectbox("Kernel", KERNELS, KERNELS.index(start.kernel), key="train_kernel", **BOUND, disabled=fixed,
+        left.selectbox("Kernel", KERNELS, KERNELS.index(start.kernel), key="train_kernel", **KEPT, disabled=fixed,
                        help="Samples that a convolution sees.")
         _whole(right, "stride", "Stride", start, disabled=fixed, help="Of the first layer: 2 halves all that follows.")
-        st.toggle("Batch norm", start.batch_norm, key="train_batch_norm", **BOUND, disabled=fixed)
+        st.toggle("Batch norm", start.batch_norm, key="train_batch_norm", **KEPT, disabled=fixed)
     return config_now(data)
 
 
 def _whole(place, name: str, label: str, start: Config, **options) -> None:
     least, most = WHOLE[name]
-    place.number_input(label, least, most, getattr(start, name), key=f"train_{name}", **BOUND, **options)
+    place.number_input(label, least, most, getattr(start, name), key=f"train_{name}", **KEPT, **options)
 
 
 def command_line(data: str, config: Config) -> str:

@@ -14,8 +14,8 @@ from qpwl_core.methods import METHODS
 from ui import jobs
 from ui.figures.training import auc_curves, loss_curves, moving_levels
 from ui.library import runs_folder
-from ui.page import COLOURS, chart, plain
-from ui.train_form import BOUND, duration
+from ui.page import COLOURS, KEPT, chart, plain
+from ui.train_form import duration
 
 BADGES = {"queued": ("waiting", "schedule", "gray"), "running": ("running", "play_circle", "blue"),
           "finished": ("finished", "check_circle", "green"), "stopped": ("stopped", "pause_circle", "orange"),
@@ -50,7 +50,7 @@ def choose_run(at_hand: dict[str, jobs.Job], key: str) -> jobs.Job:
     if st.session_state.get(key) not in at_hand:
         st.session_state.pop(key, None)
     running = next((i for i, job in enumerate(at_hand.values()) if job.state == "running"), 0)
-    chosen = st.selectbox("Run", list(at_hand), running, key=key, **BOUND, format_func=lambda name:
+    chosen = st.selectbox("Run", list(at_hand), running, key=key, **KEPT, format_func=lambda name:
                           f"{at_hand[name].spec['title']} · {begun(at_hand[name])}")
     return at_hand[chosen]
 
@@ -169,7 +169,7 @@ def compare() -> None:
     latest = [name for name, job in at_hand.items() if job.curve()][:4]
     if "train_compared" in st.session_state:                   # some may be deleted by now
         st.session_state["train_compared"] = [name for name in st.session_state["train_compared"] if name in at_hand]
-    chosen = st.multiselect("Runs", list(at_hand), latest, key="train_compared", **BOUND, max_selections=8,
+    chosen = st.multiselect("Runs", list(at_hand), latest, key="train_compared", **KEPT, max_selections=8,
                             format_func=lambda name: at_hand[name].spec["title"])
     if not chosen:
         st.info("Choose the runs to compare.", icon=":material/checklist:")

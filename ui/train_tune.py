@@ -14,8 +14,8 @@ from ui import jobs
 from ui.data import OWN, recordings_for
 from ui.figures.training import heat_map
 from ui.library import runs_folder
-from ui.page import COLOURS, chart
-from ui.train_form import BOUND, config_now, duration, tell_cost, told
+from ui.page import COLOURS, KEPT, chart
+from ui.train_form import config_now, duration, tell_cost, told
 from ui.train_live import choose_run, runs_of, watch
 
 POINTS, ORDERS = (1, 2, 4, 8, 16, 32, 64), (1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -36,7 +36,7 @@ def tune(data: str) -> None:
             return
         job = choose_run(at_hand, "train_grid")
         measure = st.segmented_control("AUC on", list(MEASURES), default="auc", key="train_grid_measure", required=True,
-                                       format_func=MEASURES.get, **BOUND)
+                                       format_func=MEASURES.get, **KEPT)
         watch(job, lambda job: show(job, measure))
 
 
@@ -50,9 +50,9 @@ def start_grid(data: str) -> None:
         st.info(f"{METHODS[config.method].title} has no p: choose QP-WL under New run to tune both.",
                 icon=":material/info:")
         return
-    points = st.multiselect("M", POINTS, [4, 16, 64], key="train_grid_points", **BOUND)
-    orders = st.multiselect("p", ORDERS, [1.0, 2.0, 4.0], key="train_grid_p", format_func="{:g}".format, **BOUND)
-    iterations = st.number_input("Iterations of each run", 1, 10_000, 60, key="train_grid_iterations", **BOUND)
+    points = st.multiselect("M", POINTS, [4, 16, 64], key="train_grid_points", **KEPT)
+    orders = st.multiselect("p", ORDERS, [1.0, 2.0, 4.0], key="train_grid_p", format_func="{:g}".format, **KEPT)
+    iterations = st.number_input("Iterations of each run", 1, 10_000, 60, key="train_grid_iterations", **KEPT)
     config = replace(config, iterations=iterations, validate_every=max(1, iterations // 3), patience=0)
     runs, possible = len(points) * len(orders), False
     if runs:

@@ -17,9 +17,9 @@ from qpwl_core.intervals import subject_intervals
 from qpwl_core.methods import METHODS
 from qpwl_core.metrics import cmc, det, mean_roc, smallest_rate, threshold_at_fmr
 from qpwl_core.trials import RATES, Trials, auc_by_n, error_rates, make_trials
-from ui.controls import KEPT, choose_p
+from ui.controls import choose_p
 from ui.library import Entry, distances_of, entries, gallery_of, told_apart
-from ui.page import COLOURS, plain
+from ui.page import COLOURS, KEPT, plain
 
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 DASHES = ("solid", "dash", "dot", "dashdot")

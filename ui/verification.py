@@ -8,9 +8,8 @@ import streamlit as st
 from qpwl_core import metrics
 from qpwl_core.trials import RATES, at_threshold, same_fmr
 from ui.figures import verification as figures
-from ui.page import chart, plain, table
+from ui.page import KEPT, chart, plain, table
 from ui.trials import (
-    KEPT,
     Compared,
     calibrated_threshold,
     card_auc,
