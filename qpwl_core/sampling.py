@@ -54,8 +54,8 @@ class PairSampler:
         people = random.choice(self.people, self.pairs, replace=False)
         drawn = np.array([self._pair(person, random) for person in people]).T.ravel()       # anchors, then positives
         batch = collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
-        if self.channel_dropout:
-            batch.x[torch.from_numpy(random.random(batch.x.shape[:2]) < self.channel_dropout)] = 0
+        if self.channel_dropout:           # in NumPy: PyTorch on this thread would keep cores from the one that trains
+            batch.x.numpy()[random.random(batch.x.shape[:2]) < self.channel_dropout] = 0
         return batch
 
     def _pair(self, person: int, random: np.random.Generator) -> tuple[int, int]:
