@@ -95,7 +95,7 @@ class Config:
 
 # What a domain needs, by the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
 # that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
-# and EEG, every tenth electrode of an EEG hidden; each of a pair is the anchor once.
+# and EEG, a tenth of the electrodes of an EEG hidden; each of a pair is the anchor once.
 QUICK = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
