@@ -96,7 +96,9 @@ DIFFERS = {
         "protocol.",
     "eeg-uci":
         "The same database, but 28 people instead of 121, 17 to train instead of 61; 20 artefact-free trials of each, "
-        "and 16 of the 64 electrodes.",
+        "and 16 of the 64 electrodes. The network sees the steps between samples, whitened over the electrodes and of "
+        "one loudness, where the paper says nothing of preprocessing. Each person was recorded once, so that what is "
+        "recognised may be the cap and the muscles of that day, too.",
 }
 SIMULATED = "Simulated recordings: they show that the machinery works, and nothing about people."
 OUR_BUDGET = (

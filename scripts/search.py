@@ -2,7 +2,7 @@
 
     python -m scripts.search eeg --shared ../shared/data --methods qp-wl qp-npl --splits 2
     python -m scripts.search gait-ipol --set p=1.0 --set filters=32 --people 0.75 --splits 2
-    python -m scripts.search eeg --folds 4 --seed 10 --set channel_dropout=0.0 --set both_ways=False
+    python -m scripts.search eeg --folds 4 --splits 2 --seed 50 --set layers=5 --set "recipe={'whiten': True}"
 
 Each row is one training with the quick preset (and changes) on some of the people, evaluated on the others with the
 paper's protocol; for windows cut from one recording, none of the same recording is enrolled (``sources``). Rows are
@@ -47,11 +47,15 @@ def people_of(folder: Path, name: str) -> Recordings:
 
 
 def parts(recordings: Recordings, share: float, folds: int, split: int) -> tuple[list[str], list[str]]:
-    """People to learn from and to test: a share of them drawn by ``split``, or all but the fold of that number."""
+    """People to learn from and to test: a share of them drawn by ``split``, or all but the fold of that number.
+
+    Where all folds were had, the next number begins with them anew, in another order of the people.
+    """
     everyone = np.unique(recordings.subjects)
     if folds:
-        people = np.random.default_rng(100).permutation(everyone)
-        return np.delete(people, np.s_[split::folds]).tolist(), people[split::folds].tolist()
+        people = np.random.default_rng(100 + split // folds).permutation(everyone)
+        fold = np.s_[split % folds::folds]
+        return np.delete(people, fold).tolist(), people[fold].tolist()
     people = np.random.default_rng(100 + split).permutation(everyone)
     return people[:round(share * len(people))].tolist(), people[round(share * len(people)):].tolist()
 
@@ -84,7 +88,7 @@ def main():
                         help="a change of the preset; several are tried together")
     parser.add_argument("--people", type=float, default=0.75, help="share of them to learn from")
     parser.add_argument("--folds", type=int, default=0, help="instead: so many parts, each of which is tested once")
-    parser.add_argument("--splits", type=int, default=1)
+    parser.add_argument("--splits", type=int, default=1, help="how many, with --folds of all of them together")
     parser.add_argument("--seed", type=int, default=0, help="of the first split's training; the next one's is one more")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--out", type=Path, default=Path("scripts/search.csv"))
@@ -92,7 +96,7 @@ def main():
     torch.set_num_threads(args.threads)
     changes = {name: ast.literal_eval(value) for name, value in (c.split("=", 1) for c in args.changes)}
     recordings = people_of(args.shared, args.set)
-    for split in range(args.folds or args.splits):
+    for split in range(max(1, args.folds) * args.splits):
         learn, test = parts(recordings, args.people, args.folds, split)
         for method in args.methods:
             how = f"{args.folds} folds" if args.folds else f"{args.people:.0%}".replace("%", " %")

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import linalg, stats
 
 from qpwl_core.datasets.uci_eeg import CHANNELS as EEG_CHANNELS
 from qpwl_core.preprocessing import RECIPES, fitted_from_dict, recipe_for
@@ -278,10 +278,73 @@ def test_channels_picked_by_name():
 
 
 @pytest.mark.parametrize("options", [{"baseline": "median"}, {"band": (20, 5)}, {"band": (5,)}, {"clip": 0},
-                                     {"channels": ()}])
+                                     {"channels": ()}, {"change": 1}, {"whiten": "yes"}, {"equalise": None},
+                                     {"compress": 0}, {"compress": float("inf")}])
 def test_bad_eeg_options(options):
     with pytest.raises(ValueError, match="eeg recipe"):
         recipe_for("eeg", **options)
+
+
+def test_change_is_the_step_between_samples():
+    data = trials()
+    prepared = recipe_for("eeg", change=True).fit(data).recipe.prepare(data.sequences[0], data.channels, data)
+    np.testing.assert_allclose(prepared[1:], np.diff(data.sequences[0].astype(float), axis=0), atol=1e-9)
+    assert not prepared[0].any()                         # as long as the trial, and a trial of one sample has a value
+    one = Recordings([np.ones((1, 3))], ["a"], data.channels, 256.0)
+    assert not recipe_for("eeg", change=True, whiten=True).fit(one).apply(one).sequences[0].any()
+
+
+def test_whitened_channels_are_uncorrelated():
+    data = trials()
+    mixed = [x @ np.array([[1, 0.9, 0], [0, 1, 0.1], [0, 0, 1]]) for x in data.sequences]
+    data = Recordings(mixed, data.subjects, data.channels, data.rate)
+    fitted = recipe_for("eeg", whiten=True).fit(data)
+    seen = np.concatenate(fitted.apply(data).sequences).astype(float)
+    np.testing.assert_allclose(np.cov(seen.T), np.eye(3), atol=0.02)
+    plain = np.concatenate(recipe_for("eeg").fit(data).apply(data).sequences).astype(float)
+    both = np.corrcoef(seen.T, plain.T)[:3, 3:]
+    assert (both.argmax(axis=1) == [0, 1, 2]).all()      # each is still mostly its own electrode
+    np.testing.assert_allclose(fitted.arrays["mixing"], np.linalg.inv(linalg.sqrtm(plain.T @ plain / len(plain))),
+                               rtol=1e-4, atol=1e-4)
+
+
+def test_whitening_blows_up_nothing():
+    data = trials()
+    twice = Recordings([x[:, [0, 0, 1]] for x in data.sequences], data.subjects, data.channels, data.rate)
+    fitted = recipe_for("eeg", whiten=True).fit(twice)   # two electrodes that touch
+    assert np.abs(fitted.arrays["mixing"]).max() < 1 / np.sqrt(1e-3)
+    flat = Recordings([np.zeros((9, 3))] * 3, list("abc"), data.channels, data.rate)
+    assert not recipe_for("eeg", whiten=True).fit(flat).apply(flat).sequences[0].any()
+
+
+def test_equalised_trials_are_equally_loud():
+    data = trials()
+    fitted = recipe_for("eeg", baseline=None, equalise=True, clip=1e6).fit(data)
+    centre = fitted.arrays["centre"]
+    louder = Recordings([centre + 3 * (x - centre) for x in data.sequences], data.subjects, data.channels, data.rate)
+    seen = fitted.apply(data)
+    np.testing.assert_allclose([np.square(x).mean() for x in seen.sequences], 1, rtol=1e-5)
+    for x, y in zip(seen.sequences, fitted.apply(louder).sequences, strict=True):
+        np.testing.assert_allclose(x, y, atol=1e-5)
+    flat = Recordings([np.zeros((9, 3))] * 3, list("abc"), data.channels, data.rate)
+    assert not recipe_for("eeg", equalise=True).fit(flat).apply(flat).sequences[0].any()
+
+
+def test_compressed_is_nearly_a_logarithm():
+    data = trials()
+    plain, bent = (recipe_for("eeg", compress=c).fit(data).apply(data).sequences[0] for c in (None, 10.0))
+    np.testing.assert_allclose(np.sinh(bent) / 10, plain, rtol=1e-4, atol=1e-6)
+    loud = np.abs(plain) > 1
+    np.testing.assert_allclose(bent[loud], np.sign(plain[loud]) * np.log(20 * np.abs(plain[loud])), rtol=2e-3)
+
+
+def test_a_whitening_recipe_comes_back_from_its_card():
+    data = trials()
+    fitted = recipe_for("eeg", change=True, whiten=True, equalise=True, compress=3.0).fit(data)
+    again = fitted_from_dict(fitted.to_dict(), fitted.arrays)
+    same(again.apply(data), fitted.apply(data))
+    with pytest.raises(ValueError, match="mixing"):
+        fitted_from_dict(fitted.to_dict(), {k: v for k, v in fitted.arrays.items() if k != "mixing"})
 
 
 def test_all_64_channels():
