@@ -16,6 +16,7 @@ from streamlit.testing.v1 import AppTest
 from tiny import tiny_recordings
 
 import ui.data
+from qpwl_core.config import preset
 from qpwl_core.datasets import DATASETS, get_dataset, load_dataset
 from qpwl_core.inspection import remarks, thinned
 from qpwl_core.preprocessing import RECIPES
@@ -130,6 +131,19 @@ def test_the_recipe_before_and_after():
         text.value for text in page.markdown)
     page.slider(key="data_piece").set_value(len(seen)).run()
     assert not page.exception
+
+
+def test_the_eeg_recipe_is_the_presets_until_a_step_is_taken_out():
+    page = opened("eeg-simulated", "Recipe")
+
+    def options():
+        table = page.main.dataframe[-1].value.set_index("option")["value"]
+        return {name: table[name] for name in ("change", "whiten", "equalise", "compress")}
+
+    assert options() == {name: str(value) for name, value in preset("quick", "eeg").recipe.items()}
+    page.button_group(key="data_steps").set_value(["Whitened"]).run()
+    assert not page.exception
+    assert options() == {"change": "False", "whiten": "True", "equalise": "False", "compress": "none"}
 
 
 def test_every_option_of_every_recipe_has_a_meaning():

@@ -40,6 +40,8 @@ MEANING = {            # of the options of all recipes
     "saturation": "°/s at which the slow velocity channel, a tanh, begins to bend",
     "validity": "a channel an eye that is 1 where it was seen and 0 where it was lost",
 }
+EEG_STEPS = {"Steps between samples": "change", "Whitened": "whiten", "One loudness": "equalise",
+             "Compressed": "compress"}     # each an option of the recipe, on or off
 
 
 def sentence_of(words) -> str:
@@ -242,8 +244,13 @@ def _changed(data: str) -> dict:
             one, two = st.columns(2)
             baseline = one.segmented_control("Baseline", ("mean", "none"), default="mean", required=True,
                                              key="data_baseline", **KEPT)
-            return {"baseline": None if baseline == "none" else baseline,
-                    "clip": two.slider("Clip, in spreads", 1.0, 20.0, 8.0, 0.5, key="data_clip", **KEPT)}
+            clip = two.slider("Clip, in spreads", 1.0, 20.0, 8.0, 0.5, key="data_clip", **KEPT)
+            steps = st.pills("Then", EEG_STEPS, selection_mode="multi", key="data_steps", **KEPT,
+                             default=[name for name, option in EEG_STEPS.items() if declared[option]],
+                             help="  \n".join(f"{name}: {MEANING[option]}" for name, option in EEG_STEPS.items()))
+            chosen = {option: name in steps for name, option in EEG_STEPS.items()}
+            return {"baseline": None if baseline == "none" else baseline, "clip": clip,
+                    **chosen, "compress": (declared["compress"] or 1.0) if chosen["compress"] else None}
         if "lost" in declared:
             one, two = st.columns(2)
             return {"lost": one.segmented_control("Lost samples", ("hold", "drop"), default="hold", required=True,
