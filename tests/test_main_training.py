@@ -49,6 +49,20 @@ def failure(capsys, *argv):
 
 # train
 
+def test_options_of_the_recipe(data, tmp_path, capsys):
+    start = ["train", "--data", data, "--domain", "eeg", *SMALL, "--out", str(tmp_path / "run")]
+    given = ["--recipe", "whiten=false", "--recipe", "compress=null", "--recipe", "clip=5"]
+    args = cli.parser().parse_args([*start, *given])
+    wanted = {"change": True, "whiten": False, "equalise": True, "compress": None, "clip": 5}
+    assert config_of(args, tiny_recordings()).recipe == wanted
+    for option, said in (("whiten", "NAME=VALUE"), ("flavour=3", "no option 'flavour'"),
+                         ("whiten=maybe", "True or False")):
+        assert said in failure(capsys, *start, "--recipe", option)
+    assert cli.main([*start, "--recipe", "whiten=false"]) == 0
+    assert load_model(tmp_path / "run").recipe.recipe.whiten is False
+    assert "recipe" in failure(capsys, *start, "--recipe", "whiten=true", "--resume")
+
+
 def test_train_prints_a_line_a_validation_and_leaves_a_model(data, tmp_path, capsys):
     assert cli.main(["train", "--data", data, "--domain", "generic", "--method", "mp-npl", *SMALL, "--seed", "3",
                      "--out", str(tmp_path)]) == 0

@@ -34,6 +34,8 @@ from qpwl_core.commands import DEVICE, MODEL, THREADS, argument, command, load_d
          argument("--penalty", type=float, help="weight of the regulariser on PReLU slopes"),
          argument("--crop", type=float, metavar="SECONDS", help="of a sequence that a batch sees; 0 is all"),
          argument("--channel-dropout", type=float, metavar="FRACTION", help="of the channels that a batch hides"),
+         argument("--recipe", dest="options", action="append", default=[], metavar="NAME=VALUE",
+                  help="an option of the preprocessing, as whiten=false or compress=3; may be given again"),
          argument("--validate-every", type=int, metavar="STEPS", help="and write a checkpoint"),
          argument("--patience", type=int, metavar="TIMES", help="validations without a better one before it stops"),
          argument("--validation", type=float, metavar="FRACTION", help="of the people to validate on"),
@@ -75,14 +77,35 @@ def config_of(args, recordings):
     if args.resume and not args.preset and stored.exists():
         if args.tune is not None:                                        # the search has found these
             given = {name: value for name, value in given.items() if name not in TUNED}
-        return replace(Config.from_dict(read_json(stored)), **given)
+        config = Config.from_dict(read_json(stored))
+        return replace(config, **given, recipe=config.recipe | recipe_options(args.options))
     domain = given.pop("domain", None) or recordings.info.get("domain")
     if not domain:
         raise ValueError("--domain must say which preprocessing the recordings need, as they do not: eye, gait, eeg or "
                          "generic")
     config = preset(args.preset or "quick", domain, **given)
     options = dict(DATASETS[args.data].recipe_options) if args.data in DATASETS else {}
-    return replace(config, recipe=config.recipe | options)
+    return replace(config, recipe=config.recipe | options | recipe_options(args.options))
+
+
+def recipe_options(given: list[str]) -> dict:
+    """Options of the preprocessing from the command line, values as in JSON; a word needs no quotes.
+
+    >>> recipe_options(["whiten=false", "baseline=mean", "band=[5, 40]"])
+    {'whiten': False, 'baseline': 'mean', 'band': [5, 40]}
+    """
+    import json
+
+    options = {}
+    for each in given:
+        name, sign, value = each.partition("=")
+        if not sign:
+            raise ValueError(f"--recipe must be NAME=VALUE, not {each!r}")
+        try:
+            options[name] = json.loads(value)
+        except ValueError:
+            options[name] = value
+    return options
 
 
 def tuned(config, recordings, trials, out):
