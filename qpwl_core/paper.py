@@ -107,7 +107,8 @@ OUR_BUDGET = (
     "every loss on pairs each of a pair is the anchor once; a tenth of the electrodes hidden from each EEG of a batch. "
     "All methods on a set have the same network, batches and steps. People and draws are split anew for "
     "each seed, where the paper has one split. Settings were searched on splits of the same sets (scripts/SEARCH.md), "
-    "so that all figures may be a little too good.")
+    "so that all figures may be a little too good, and mostly by the figures of QP-WL, which had more tries than the "
+    "others: what suits it best may not suit them best.")
 
 
 def differs(name: str) -> str:
