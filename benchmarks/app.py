@@ -11,9 +11,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from qpwl_core.files import read_json
-
-from ._browser import ROOT, chromium, serving, timed, until_still
+from qpwl_core.common.files import read_json
+from tests.support.browser import chromium, serving, timed, until_still
+from tests.support.places import ROOT
 
 ROUNDS = 7
 PAGES = ("Home", "Data", "Quantile layer", "Train", "Filters", "Distances", "Verification",

@@ -9,11 +9,10 @@ import tempfile
 import numpy as np
 import torch
 
-from qpwl_core.decisions import Space
-from qpwl_core.distances import wasserstein
-from qpwl_core.enrolment import Desk
-
-from ._timing import race, row
+from benchmarks._timing import race, row
+from qpwl_core.desk.database import Desk
+from qpwl_core.desk.space import Space
+from qpwl_core.transport.distances import wasserstein
 
 PEOPLE, EACH, K, L, N, MOST_SECONDS = 500, 20, 64, 18, 5, 0.3
 

@@ -9,9 +9,8 @@ import time
 
 import torch
 
-from qpwl_core.distances import pairwise_wasserstein
-
-from ._timing import extra_megabytes, race, row
+from benchmarks._timing import extra_megabytes, race, row
+from qpwl_core.transport.distances import pairwise_wasserstein
 
 Q, R, K, L = 128, 1024, 128, 18
 FLOORS = {1: 0.9, 2: 3.0, 3: 0.4, 2.5: 0.15, 7: 0.15}
@@ -48,8 +47,9 @@ def without_compiler() -> dict:
 
 def first_call() -> list[dict]:
     """Seconds until the first distance, with an empty cache and with a full one, beside the rest of such a process."""
-    code = ("import time, torch; from qpwl_core.distances import pairwise_wasserstein as d; x = torch.rand(4, 2, 5); "
-            "start = time.perf_counter(); d(x, x, torch.linspace(0, 1, 5)); print(time.perf_counter() - start)")
+    code = ("import time, torch; from qpwl_core.transport.distances import pairwise_wasserstein as d; "
+            "x = torch.rand(4, 2, 5); start = time.perf_counter(); d(x, x, torch.linspace(0, 1, 5)); "
+            "print(time.perf_counter() - start)")
     rows = []
     with tempfile.TemporaryDirectory() as cache:
         for what, most in (("first call ever (compiles)", 3.0), ("first call of a process (cached)", 0.2)):
@@ -67,7 +67,7 @@ def memory() -> list[dict]:
         setup = f"""
 import os; os.environ["QPWL_COMPILE"] = "{int(not label)}"
 import torch
-from qpwl_core.distances import pairwise_wasserstein as d
+from qpwl_core.transport.distances import pairwise_wasserstein as d
 x, levels = torch.rand(10_000, 64, 18), torch.linspace(0, 1, 18)
 d(x[:64], x[:64], levels, {p})
 """

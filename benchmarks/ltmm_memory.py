@@ -25,7 +25,7 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - before) / 2**
 
 def write_record(folder: Path, samples: int = SAMPLES) -> Path:
     """A record in WFDB format 16 with quiet and lively stretches, written in blocks."""
-    from qpwl_core.datasets.ltmm import CHANNELS
+    from qpwl_core.data.datasets.ltmm import CHANNELS
 
     random = np.random.default_rng(0)
     with (folder / "CO001.dat").open("wb") as file:

@@ -5,9 +5,8 @@ Beside it, taken in turns with it, stands what the machine needs to sort that ma
 
 import numpy as np
 
-from qpwl_core.protocol import identification, imposters, verification
-
-from ._timing import race, row
+from benchmarks._timing import race, row
+from qpwl_core.evaluation.protocol import identification, imposters, verification
 
 PEOPLE, EACH, MOST_SECONDS = 100, 15, 3.0
 

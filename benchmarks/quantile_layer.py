@@ -5,9 +5,8 @@ import os
 import torch
 from torch import nn
 
-from qpwl_core.quantiles import QuantileLayer
-
-from ._timing import race, row
+from benchmarks._timing import race, row
+from qpwl_core.transport.quantiles import QuantileLayer
 
 
 class MaxPool(nn.Module):

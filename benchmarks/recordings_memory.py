@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._timing import race, row
-from qpwl_core.recordings import Recordings, load_recordings
+from qpwl_core.data.loading import load_recordings
+from qpwl_core.data.recordings import Recordings
 
 ROWS, CHANNELS = 240_000, 64   # 61 MB of float32
 

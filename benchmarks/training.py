@@ -10,12 +10,11 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from qpwl_core.config import Config
-from qpwl_core.models import Model
-from qpwl_core.recordings import Recordings
-from qpwl_core.run import Run
-
-from ._timing import race, row
+from benchmarks._timing import race, row
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.models.config import Config
+from qpwl_core.models.model import Model
+from qpwl_core.training.run import Run
 
 PEOPLE, EACH, PAIRS = 40, 4, 32
 STEPS = 2             # of training in one round of a race

@@ -1,56 +1,5 @@
 """Data: who was recorded, one sequence beside another, the split, what the network sees, and one's own recordings."""
 
-import streamlit as st
+from ui.data.page import show
 
-from qpwl_core.datasets import DATASETS, datasets_table
-from qpwl_core.recordings import RecordingsError
-from ui.data import OWN, choose_data, recordings_for
-from ui.data_own import own_view
-from ui.data_views import people_view, recipe_view, sentence_of, sequences_view, split_view
-from ui.downloads import download_panel
-from ui.page import KEPT, plain, setup_page
-
-VIEWS = {"People": people_view, "Sequences": sequences_view, "Split": split_view, "Recipe": recipe_view}
-STATES = {"shipped": "green", "downloaded": "green", "downloadable": "blue", "by hand": "orange"}
-YOURS = "Your own"
-
-setup_page("Data", "Who was recorded, for how long, and what does the network see of it?")
-data = choose_data(everything=True)
-dataset = DATASETS.get(data)
-every = st.sidebar.expander("All data sets", icon=":material/list:", on_change="rerun", key="data_all")
-if every.open:
-    every.dataframe(datasets_table()[["name", "subjects", "state"]], hide_index=True)
-
-view = st.segmented_control("View", [*VIEWS, YOURS], default="People", required=True, key="data_view",
-                            label_visibility="collapsed", **KEPT)
-if view == YOURS:
-    own_view()
-    st.stop()
-
-recordings = None
-with st.container(horizontal=True, vertical_alignment="center"):
-    st.subheader(plain(dataset.title[0].upper() + dataset.title[1:]) if dataset else plain(data.removeprefix(OWN)),
-                 width="content")
-    st.badge(dataset.state if dataset else "yours", color=STATES[dataset.state] if dataset else "violet")
-    if dataset and dict(dataset.info).get("simulated"):
-        st.badge("simulated: no person was recorded", icon=":material/science:", color="orange")
-
-if dataset is not None and dataset.state not in ("shipped", "downloaded"):
-    st.markdown(f"{dataset.subjects} people, {len(dataset.channels)} channels at {dataset.rate:g} Hz. "
-                "It is not on this computer yet.")
-    download_panel(dataset)
-else:
-    try:
-        recordings = recordings_for(data)
-    except RecordingsError as error:
-        st.error(sentence_of(error), icon=":material/error:")
-
-if recordings is not None:
-    VIEWS[view](data)
-
-st.divider()
-if dataset is not None:
-    st.caption(f"**Licence**: {plain(dataset.licence)}. **Cite**: {plain(dataset.citation)}. "
-               + (f"[Official source]({dataset.url})" if dataset.url.startswith("https://") else plain(dataset.url)))
-else:
-    st.caption("Yours: it stays in this session, on this computer.")
+show()

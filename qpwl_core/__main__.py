@@ -1,81 +1,8 @@
-"""The command line: ``python -m qpwl_core <command>``. A command is one function in ``qpwl_core/commands/``.
+"""``python -m qpwl_core <command>``; the commands are in `qpwl_core/cli/`."""
 
-Exit code 0 only on success. An error is one line on stderr and exit code 2; Ctrl-C gives 130, a closed pipe 141.
-"""
-
-from __future__ import annotations
-
-import argparse
-import contextlib
-import os
 import sys
 
-from qpwl_core.commands import COMMANDS, data, desk, models, study  # noqa: F401  (a module registers its commands)
-
-
-class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
-
-    def error(self, message):
-        self.exit(2, f"{self.prog}: {message} (--help shows the arguments)\n")
-
-
-def parser() -> Parser:
-    """The parser of all commands."""
-    top = Parser(prog="python -m qpwl_core", description="QP-WL Lab: tell people apart by how their signals distribute")
-    chosen = top.add_subparsers(dest="command", required=True, metavar="command")
-    for name, (run, arguments) in COMMANDS.items():
-        sub = chosen.add_parser(name, help=run.__doc__.splitlines()[0], description=run.__doc__)
-        for names, options in arguments:
-            sub.add_argument(*names, **options)
-    return top
-
-
-def main(argv=None) -> int:
-    """Run the command line and return its exit code."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")    # a terminal that cannot show µ shows \xb5
-    try:
-        args = parser().parse_args(argv)
-        COMMANDS[args.command][0](args)
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except SystemExit as stop:                               # argparse has said what there is to say
-        return int(stop.code or 0)
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        _discard_output()
-        return 141
-    except Exception as error:  # one line whatever went wrong, as scripts and clusters expect
-        return _failed(error)
-    return 0
-
-
-def _failed(error) -> int:
-    """Say in one line what went wrong."""
-    if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    elif isinstance(error, ValueError):
-        text = str(error)
-    else:
-        text = f"unexpected {type(error).__name__}: {error}"
-    try:
-        sys.stdout.flush()
-    except (OSError, AttributeError):        # a full disk, a closed output: that may be the very error
-        _discard_output()
-    print("qpwl_core:", " ".join(text.split()), file=sys.stderr)
-    return 2
-
-
-def _discard_output():
-    """Send what is still to be written to nowhere, else Python complains once more when it ends."""
-    with contextlib.suppress(OSError, ValueError, AttributeError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
-
+from qpwl_core.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

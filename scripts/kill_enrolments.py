@@ -16,15 +16,16 @@ import time
 from pathlib import Path
 from urllib.parse import quote_plus
 
-from benchmarks._browser import ROOT, chromium, serving
+from tests.support.browser import chromium, serving
+from tests.support.places import ROOT
 
 MODEL, DATA, SUBJECT = "gait-hapt-qp-wl", "gait-hapt-30", "02"
 
 
 def link(address: str) -> str:
     """The desk with a person of a data set chosen, who is enrolled again and again under new names."""
-    from qpwl_core.files import read_json
-    from ui.data import title_of
+    from qpwl_core.common.files import read_json
+    from ui.library.data import title_of
 
     chosen = {"model": read_json(ROOT / "models" / MODEL / "card.json")["title"], "desk-from": "Data or file",
               "desk-new-data": title_of(DATA), "desk-new-subject": SUBJECT}
@@ -51,9 +52,9 @@ def confirmed_on_screen(page, name: str, seconds: float) -> bool:
 
 def check(folder: Path, confirmed: list[str], kills: int) -> tuple[int, list[str]]:
     """How many people the database holds, and what is wrong with that."""
-    from qpwl_core.decisions import space_of_gallery
-    from qpwl_core.enrolment import Desk
-    from qpwl_core.gallery import load_gallery
+    from qpwl_core.desk.database import Desk
+    from qpwl_core.desk.space import space_of_gallery
+    from qpwl_core.models.gallery import load_gallery
 
     desk = Desk(folder, space_of_gallery(load_gallery(ROOT / "models" / MODEL)))
     people, enrolled = desk.people(), desk.enrolled()

@@ -37,7 +37,7 @@ def whole_run(arguments: list[str]) -> None:
 
 def killed_run(arguments: list[str], folder: Path, seconds: float, writing: bool) -> bool:
     """Kill a training so many seconds after its first write, then and there or when it is ``writing``; True if so."""
-    from qpwl_core.__main__ import main as command_line
+    from qpwl_core.cli.main import main as command_line
 
     before = stamp(folder)
     child = os.fork()
@@ -73,7 +73,7 @@ def half_written(folder: Path) -> bool:
 
 def reached(folder: Path) -> int:
     """The step of the checkpoint."""
-    from qpwl_core.files import read_tensors
+    from qpwl_core.common.files import read_tensors
 
     path = folder / "checkpoint.safetensors"
     return read_tensors(path)[1]["step"] if path.exists() else 0         # a torn file would be an error here
@@ -81,7 +81,7 @@ def reached(folder: Path) -> int:
 
 def same(first: Path, second: Path) -> bool:
     """Whether two runs ended with the same bits."""
-    from qpwl_core.files import read_tensors
+    from qpwl_core.common.files import read_tensors
 
     for name in ("model.safetensors", "checkpoint.safetensors"):
         a, b = read_tensors(first / name)[0], read_tensors(second / name)[0]
@@ -98,9 +98,9 @@ def main() -> None:
     args = options.parse_args()
     import torch._dynamo  # noqa: F401  (what a training imports, so that a forked one starts at once)
 
-    import qpwl_core.training  # noqa: F401
-    from qpwl_core.kernels import kernels
-    from qpwl_core.simulate import simulate_eeg
+    import qpwl_core.training.loop  # noqa: F401
+    from qpwl_core.data.simulate import simulate_eeg
+    from qpwl_core.transport.kernels import kernels
 
     kernels()
     chance, started, killed, torn = random.Random(args.seed), time.monotonic(), 0, 0

@@ -22,7 +22,8 @@ import tempfile
 import time
 from urllib.parse import urlencode
 
-from benchmarks._browser import LAUNCH, ROOT, serving
+from tests.support.browser import LAUNCH, serving
+from tests.support.places import ROOT
 
 SENTENCE = re.compile(r"At a distance of (\S+), ([\d,]+) of ([\d,]+) imposters get in .*? ([\d,]+) of ([\d,]+) owners")
 WAIT = 180_000                                            # ms
@@ -37,8 +38,8 @@ class Truth:
     """What the page must say, from the model that it shows first."""
 
     def __init__(self):
-        from qpwl_core.gallery import load_gallery
-        from ui.library import entries
+        from qpwl_core.models.gallery import load_gallery
+        from ui.library.models import entries
 
         first = next(entry for entry in entries() if entry.has_gallery)
         alike = [entry for entry in entries() if entry.card.get("set") == first.card.get("set")
@@ -46,7 +47,7 @@ class Truth:
         self.gallery = load_gallery((alike or [first])[0].folder).part("test")
 
     def counts(self, setting: dict, threshold: float) -> tuple:
-        from qpwl_core.trials import at_threshold, make_trials
+        from qpwl_core.evaluation.trials import at_threshold, make_trials
 
         distances = self.gallery.distances(None, setting["M"], setting["p"])
         trials = make_trials(distances, self.gallery.subjects, self.gallery.sources)

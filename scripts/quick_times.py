@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from qpwl_core.methods import METHODS
+from qpwl_core.models.methods import METHODS
 
 SETS = {"eeg-uci-28": "eeg", "gait-hapt-30": "gait", "gait-ipol-140": "gait", "eye-gazecom-40": "eye"}
 

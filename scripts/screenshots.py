@@ -9,7 +9,8 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from benchmarks._browser import ROOT, chromium, serving, until_still
+from tests.support.browser import chromium, serving, until_still
+from tests.support.places import ROOT
 
 PAGES = ("home", "data", "quantile_layer", "train", "filters", "distances", "verification", "identification", "desk",
          "results")

@@ -21,12 +21,13 @@ from unittest import mock
 import numpy as np
 import torch
 
-from qpwl_core.config import preset
-from qpwl_core.evaluation import fair_groups
-from qpwl_core.methods import Embedder
-from qpwl_core.protocol import verification
-from qpwl_core.recordings import Recordings, load_recordings
-from qpwl_core.training import train
+from qpwl_core.data.loading import load_recordings
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.evaluation.draws import fair_groups
+from qpwl_core.evaluation.protocol import verification
+from qpwl_core.models.config import preset
+from qpwl_core.models.methods import Embedder
+from qpwl_core.training.loop import train
 
 SETS = {"eye": ("eye", ["eye-gazecom-40.npz"]), "gait-ipol": ("gait", ["gait-ipol-140.npz"]),
         "gait-hapt": ("gait", ["gait-hapt-30.npz"]), "eeg": ("eeg", ["eeg-uci-28.npz"]),

@@ -13,12 +13,12 @@ import numpy as np
 import pandas as pd
 import torch
 
-from qpwl_core.distances import pairwise_cosine, pairwise_wasserstein
-from qpwl_core.preprocessing import FittedRecipe, recipe_for
-from qpwl_core.protocol import verification
-from qpwl_core.quantiles import empirical_quantiles
-from qpwl_core.recordings import Recordings
-from qpwl_core.sampling import collate
+from qpwl_core.data.preprocessing import FittedRecipe, recipe_for
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.evaluation.protocol import verification
+from qpwl_core.models.batching import collate
+from qpwl_core.transport.distances import pairwise_cosine, pairwise_wasserstein
+from qpwl_core.transport.quantiles import empirical_quantiles
 from scripts.search import SETS, parts, people_of
 
 LEVELS = torch.linspace(0, 1, 18)

@@ -1,15 +1,16 @@
 """Fixtures that many tests share: the recordings beside the project, the browser, thread counts."""
 
-import json
 import os
+import signal
+import subprocess
+import sys
+import time
 
-import plotly.graph_objects as go
 import pytest
 
-from benchmarks._browser import ROOT, chromium
-from benchmarks._browser import serving as serve
-
-SHARED = ROOT.parent / "shared" / "data"
+from qpwl_core.study.sets import cells_of
+from tests.support.browser import chromium, serving_app
+from tests.support.places import ROOT, SHARED
 
 
 def pytest_collection_modifyitems(items):
@@ -21,14 +22,6 @@ def pytest_collection_modifyitems(items):
             if os.environ.get("CI"):
                 raise pytest.UsageError(f"CI must have the shared recordings, and {SHARED} is not there")
             item.add_marker(pytest.mark.skip(reason=f"the shared recordings are not at {SHARED}"))
-
-
-def figures_on(page) -> list[dict]:
-    """The figures on a page of an AppTest, each checked by Plotly, which the app leaves to the tests."""
-    found = [json.loads(json.loads(element.proto.json)["figure"]) for element in page.get("bidi_component")]
-    for figure in found:
-        go.Figure(figure)
-    return found
 
 
 @pytest.fixture(scope="session")
@@ -44,16 +37,11 @@ def browser():
         yield found
 
 
-def serving(**environment):
-    """The app as a person starts it, on a free port: yields its address and process."""
-    return serve(ROOT / "app.py", **environment)
-
-
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
     """The address of an app that keeps runs and enrolments in a folder of its own."""
     home = tmp_path_factory.mktemp("app")
-    with serving(QPWL_RUNS=str(home / "runs"), QPWL_DESK=str(home / "desk")) as (address, _):
+    with serving_app(QPWL_RUNS=str(home / "runs"), QPWL_DESK=str(home / "desk")) as (address, _):
         yield address
 
 
@@ -79,3 +67,24 @@ def visit(browser, server):
     for page in opened:
         page.close()
     assert not problems
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory):
+    """The smoke study as CI runs it, once: interrupted with Ctrl-C after its first checkpoint, then to the end."""
+    out = tmp_path_factory.mktemp("study") / "results"
+    command = [sys.executable, "-m", "qpwl_core", "study", "--preset", "smoke", "--out", str(out),
+               "--results", str(out / "RESULTS.md"), "--ship", str(out / "models")]
+    listening = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731  (a shell's background job is deaf)
+    with subprocess.Popen(command, cwd=ROOT, start_new_session=True, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, preexec_fn=listening) as first:
+        while first.poll() is None and not list(out.glob("runs/*/checkpoint.safetensors")):
+            time.sleep(0.05)
+        os.killpg(first.pid, signal.SIGINT)                  # as a terminal does it: to all processes
+        _, error = first.communicate()
+    assert (first.returncode, error) == (
+        130, "qpwl_core: stopped; to go on where it stopped, give the same command again\n")
+    assert len(list(out.glob("cells/*"))) < len(cells_of("smoke"))
+    second = subprocess.run(command, cwd=ROOT, text=True, capture_output=True, check=False)
+    assert (second.returncode, second.stderr) == (0, "")
+    return out, second.stdout

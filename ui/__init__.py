@@ -1,1 +1,1 @@
-"""What the pages share: the page frame, figures, and what they cache."""
+"""The app: a room per page, `shell` that all stand in, `library` that all share. Nothing here computes science."""

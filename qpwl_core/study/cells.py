@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from qpwl_core.files import FileError, read_json, read_tensors, write_json, write_tensors
-from qpwl_core.gallery import build_gallery
-from qpwl_core.methods import METHODS
-from qpwl_core.models import Model
-from qpwl_core.recordings import Recordings
-from qpwl_core.run import people_apart
+from qpwl_core.common.files import FileError, read_json, read_tensors, write_json, write_tensors
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.splits import people_apart
+from qpwl_core.models.gallery import build_gallery
+from qpwl_core.models.methods import METHODS
+from qpwl_core.models.model import Model
 from qpwl_core.study.scores import VERSION, score
 from qpwl_core.study.sets import PRESETS, SETS, Cell
-from qpwl_core.training import train
+from qpwl_core.training.loop import train
 
 ALONE = threading.Lock()     # one training at a time in a process: they share torch's threads and random numbers
 

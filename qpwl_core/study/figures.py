@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpwl_core import paper
-from qpwl_core.methods import METHODS
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import paper
+from qpwl_core.study.palette import look_of, symbol_of
 from qpwl_core.study.sets import SETS
 from qpwl_core.study.tables import mean_of
 
-# Okabe–Ito, a colour a method; what is beyond the paper is dotted, and every method has a marker of its own
-COLOURS = {"qp-wl": "#D55E00", "qp-npl": "#0072B2", "mp-npl": "#009E73", "qp-cls": "#CC79A7", "jaeger-2019": "#0072B2",
-           "meanstd-npl": "#E69F00", "attentive-npl": "#56B4E9", "pswe-npl": "#999999"}
-SYMBOLS = ("circle", "square", "diamond", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
 RATES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)      # ticks of a DET curve
 
 
 def _line(method: str) -> dict:
-    return {"color": COLOURS.get(method, "#777777"), "width": 3 if method == "qp-wl" else 2,
-            "dash": "solid" if METHODS[method].in_paper else "dot"}
+    return look_of(method) | {"width": 3 if method == "qp-wl" else 2}
 
 
 def _marker(method: str) -> dict:
-    return {"symbol": SYMBOLS[list(METHODS).index(method) % len(SYMBOLS)], "size": 8}
+    return {"symbol": symbol_of(method), "size": 8}
 
 
 def _figure(x: str, y: str, **layout):
@@ -112,8 +108,8 @@ def auc_over_n(tables: dict, name: str):
         if method in set(tables["table"].loc[tables["table"]["set"] == name, "method"]):
             figure.add_scatter(x=list(range(1, 6)), y=[auc for auc, _ in values], mode="lines+markers", opacity=0.55,
                                name=f"{METHODS[method].title}, paper", marker=_marker(method), legendgroup=method,
-                               line={"color": COLOURS[method], "width": 1, "dash": "dash"}, visible="legendonly"
-                               if method != "qp-wl" else True)
+                               line=look_of(method) | {"width": 1, "dash": "dash"},
+                               visible=True if method == "qp-wl" else "legendonly")
     figure.update_xaxes(dtick=1)
     return figure
 
@@ -138,7 +134,7 @@ def differences(tables: dict, names: list[str], n: int):
     places = [[SETS[name].title for name in found["set"]], [METHODS[method].title for method in found["against"]]]
     figure.add_scatter(
         x=found["difference"], y=places, mode="markers", showlegend=False,
-        marker={"size": 10, "color": [COLOURS.get(method, "#777777") for method in found["against"]]},
+        marker={"size": 10, "color": [look_of(method)["color"] for method in found["against"]]},
         error_x={"type": "data", "symmetric": False, "array": found["high"] - found["difference"],
                  "arrayminus": found["difference"] - found["low"], "thickness": 1.5, "color": "#888888"},
         hovertemplate="%{y}: %{x:+.4f}<extra></extra>")
@@ -152,8 +148,8 @@ def wasserstein_against_jensen_shannon():
     import torch
     from plotly.subplots import make_subplots
 
-    from qpwl_core.distances import wasserstein
-    from qpwl_core.divergences import jensen_shannon
+    from qpwl_core.transport.distances import wasserstein
+    from qpwl_core.transport.divergences import jensen_shannon
 
     levels = torch.linspace(0, 1, 65, dtype=torch.float64)
     bump = torch.where(levels < 0.5, (levels / 2).sqrt(), 1 - ((1 - levels) / 2).sqrt())     # triangle on [0, 1]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpwl_core import paper
-from qpwl_core.methods import METHODS
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import paper
+from qpwl_core.study.sentences import STANDARD_ERROR, budget, people, title, verdicts
 from qpwl_core.study.sets import PRESETS, SETS
 from qpwl_core.study.tables import REFERENCE
-from qpwl_core.study.words import STANDARD_ERROR, budget, people, title, verdicts
 
 
 def results_page(preset: str, tables: dict, command: str) -> str:

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core import __version__, paper
-from qpwl_core.files import write_json, write_whole
-from qpwl_core.methods import METHODS
+from qpwl_core.common.files import write_json, write_whole
+from qpwl_core.common.version import __version__
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import paper
 from qpwl_core.study.markdown import results_page
+from qpwl_core.study.sentences import budget, people, records, title, verdicts
 from qpwl_core.study.sets import SETS, Cell
 from qpwl_core.study.tables import collect, mean_of
 from qpwl_core.study.webpage import web_page
-from qpwl_core.study.words import budget, people, records, title, verdicts
 
 FORMAT, VERSION = "qpwl-study", 1
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpwl_core import metrics, protocol
-from qpwl_core.drawing import draw
-from qpwl_core.evaluation import fair_groups, summarised
+from qpwl_core.evaluation import metrics, protocol
+from qpwl_core.evaluation.draws import draw, fair_groups
+from qpwl_core.evaluation.evaluate import summarised
 
 VERSION = 1
 FMRS = (0.1, 0.01, 0.001)

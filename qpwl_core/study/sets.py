@@ -7,11 +7,14 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core.config import Config, preset
-from qpwl_core.datasets import DATASETS, Dataset, load_dataset
-from qpwl_core.methods import METHODS
-from qpwl_core.recordings import Recordings, RecordingsError, load_recordings, shown
-from qpwl_core.splits import split
+from qpwl_core.common.text import shown
+from qpwl_core.data.datasets import DATASETS, Dataset, load_dataset
+from qpwl_core.data.errors import RecordingsError
+from qpwl_core.data.loading import load_recordings
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.splits import split
+from qpwl_core.models.config import Config, preset
+from qpwl_core.models.methods import METHODS
 
 TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its own apart to validate on
 OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core.drawing import draw
-from qpwl_core.evaluation import evaluate_distances, fair_groups
-from qpwl_core.files import FileError, read_json, write_json
-from qpwl_core.gallery import Gallery, load_gallery
+from qpwl_core.common.files import FileError, read_json, write_json
+from qpwl_core.evaluation.draws import draw, fair_groups
+from qpwl_core.evaluation.evaluate import evaluate_distances
+from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.study.cells import folder_of
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
 

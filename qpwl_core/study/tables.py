@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core import paper
-from qpwl_core.compare import Resampled, resample
-from qpwl_core.files import read_json
-from qpwl_core.methods import METHODS
+from qpwl_core.common.files import read_json
+from qpwl_core.evaluation.bootstrap import Resampled, resample
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import paper
 from qpwl_core.study.cells import folder_of, read_distances
 from qpwl_core.study.scores import FMRS, GRID, stack_of
 from qpwl_core.study.sets import SETS, Cell

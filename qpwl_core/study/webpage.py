@@ -7,12 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core import paper
-from qpwl_core.methods import METHODS
-from qpwl_core.study import figures
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import figures, paper
 from qpwl_core.study.scores import FMRS
+from qpwl_core.study.sentences import STANDARD_ERROR, budget, people, title, verdicts
 from qpwl_core.study.sets import PRESETS, SETS
-from qpwl_core.study.words import STANDARD_ERROR, budget, people, title, verdicts
 
 
 class Body:
@@ -105,8 +104,7 @@ def _transport(body: Body) -> None:
              "distance grows with every step.</p>",
              body.figure(figures.wasserstein_against_jensen_shannon(), "Left: three distributions. Right: W₁ and the "
                          "root of the Jensen–Shannon divergence between q₁ and a copy of it that is moved away, "
-                         "computed from quantile functions by qpwl_core.distances and qpwl_core.divergences. No "
-                         "people, no trials."))
+                         "computed from quantile functions by qpwl_core.transport. No people, no trials."))
 
 
 def _terms(body: Body, names: list[str]) -> None:

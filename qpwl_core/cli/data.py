@@ -1,0 +1,53 @@
+"""datasets, simulate, info: what there is to learn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from qpwl_core.cli.registry import argument, command, load_data
+
+
+@command()
+def datasets(args):
+    """List the data sets: what they are, their terms, and whether they are at hand."""
+    from qpwl_core.data.datasets import datasets_table
+
+    print(datasets_table().to_string(index=False))
+
+
+@command(argument("domain", choices=("eye", "eeg"), help="eye: gaze and pupil, 30 Hz; eeg: 64 channels, 256 Hz"),
+         argument("--out", required=True, metavar="FILE", help="the .npz or .csv file to write"),
+         argument("--subjects", type=int, help="how many people (40)"),
+         argument("--sequences", type=int, help="of each person (eye: 16 videos, eeg: 8 trials)"),
+         argument("--seed", type=int, help="the same seed gives the same bytes (0)"))
+def simulate(args):
+    """Make simulated recordings, labelled as such."""
+    from qpwl_core.data.simulate import SIMULATORS
+
+    out = Path(args.out)
+    if out.suffix not in (".npz", ".csv"):
+        raise ValueError(f"--out must name a .npz or .csv file, not {args.out!r}")
+    if not out.absolute().parent.is_dir():
+        raise ValueError(f"--out is in a folder that does not exist: {str(out.parent)!r}")
+    given = {name: getattr(args, name) for name in ("subjects", "sequences", "seed") if getattr(args, name) is not None}
+    recordings = SIMULATORS[args.domain](**given)
+    recordings.save(out)
+    print(f"{out}: {recordings}, {out.stat().st_size / 1e6:.2f} MB")
+
+
+@command(argument("data", metavar="PATH|NAME", help="a file or folder of recordings, or the name of a data set"))
+def info(args):
+    """Say what is in a file of recordings or a data set, person by person."""
+    recordings = load_data(args.data)
+    lengths = recordings.lengths
+    facts = {
+        **recordings.info,
+        "subjects": len(set(recordings.subjects.tolist())), "sequences": len(recordings),
+        "samples": f"{lengths.sum()} ({lengths.min()} to {lengths.max()} a sequence)",
+        "rate": f"{recordings.rate:g} Hz", "channels": f"{len(recordings.channels)}: {' '.join(recordings.channels)}",
+        "stimuli": "none" if recordings.stimuli is None else len(set(recordings.stimuli.tolist())),
+    }
+    for name, fact in facts.items():
+        print(f"{name:10}  {fact}")
+    print()
+    print(recordings.summary().to_string(index=False, float_format="%.1f"))

@@ -1,0 +1,61 @@
+"""The commands of the command line, each a function with its arguments above it; and what several of them need."""
+
+from __future__ import annotations
+
+import os
+
+COMMANDS = {}
+
+
+def command(*arguments):
+    """Register a function as the command of its name, its docstring as help; ``arguments`` are made by argument()."""
+    def register(run):
+        COMMANDS[run.__name__] = (run, arguments)
+        return run
+    return register
+
+
+def argument(*names, **options):
+    """What argparse's add_argument takes."""
+    return names, options
+
+
+def load_data(name_or_path):
+    """The Recordings of a registered data set, or else of a file or folder."""
+    from qpwl_core.common.text import shown
+    from qpwl_core.data.datasets import DATASETS, load_dataset
+    from qpwl_core.data.loading import load_recordings
+
+    if name_or_path in DATASETS:
+        return load_dataset(name_or_path)
+    if not os.path.exists(name_or_path):
+        raise ValueError(f"{shown(name_or_path)} is neither a file nor a data set; there are {', '.join(DATASETS)}")
+    return load_recordings(name_or_path)
+
+
+def people_of(name_or_path, part):
+    """Of a registered data set the people of ``part`` (train or test) of the paper's split, of a file all."""
+    from qpwl_core.data.datasets import DATASETS
+    from qpwl_core.data.splits import split_dataset
+
+    recordings = load_data(name_or_path)
+    if name_or_path not in DATASETS:
+        return recordings
+    index = split_dataset(DATASETS[name_or_path], recordings).index      # whatever the seed of a training, one split
+    parts = ("train", "validation") if part == "train" else (part,)      # training sets people apart by itself
+    return recordings.select(index=sorted(i for name in parts for i in index[name]))
+
+
+def set_threads(threads):
+    """So many threads of the CPU, where it was said."""
+    import torch
+
+    if threads is not None:
+        if threads < 1:
+            raise ValueError(f"--threads must be at least 1, not {threads}")
+        torch.set_num_threads(threads)
+
+
+MODEL = argument("model", metavar="MODEL", help="folder of a model")
+DEVICE = argument("--device", default="cpu", help="auto, cpu, cuda, cuda:1, mps (cpu)")
+THREADS = argument("--threads", type=int, help="of the CPU (all cores)")

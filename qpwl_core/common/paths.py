@@ -1,0 +1,57 @@
+"""Where things are kept: in a checkout beside the code, of an installed package in the user's own folders.
+
+An environment variable names another folder: QPWL_CACHE, QPWL_DESK, QPWL_RUNS, QPWL_RESULTS. Nothing is ever written
+into the installed package.
+"""
+
+import os
+from pathlib import Path
+
+NAME = "qpwl-lab"             # of our folders among the user's
+
+
+def checkout() -> Path | None:
+    """The root of the repository that this package runs from; None where it was installed."""
+    root = Path(__file__).resolve().parents[2]
+    return root if (root / "pyproject.toml").is_file() and (root / "app.py").is_file() else None
+
+
+def cache_folder() -> Path:
+    """What can be made or fetched again: downloads, compiled kernels, values too large for memory."""
+    return _named("QPWL_CACHE") or _users("user_cache_dir")
+
+
+def desk_folder() -> Path:
+    """The databases of the enrolment desk."""
+    return _named("QPWL_DESK") or _beside("desk")
+
+
+def runs_folder() -> Path:
+    """Trainings of the app, and models that were uploaded to it."""
+    return _named("QPWL_RUNS") or _beside("runs")
+
+
+def results_folder() -> Path:
+    """What a study writes, and the page Results shows."""
+    return _named("QPWL_RESULTS") or _beside("results")
+
+
+def sample_data() -> Path:
+    """The recordings that ship with the repository; an installed package has none."""
+    return (checkout() or Path(__file__).resolve().parents[1]) / "sample_data"
+
+
+def _named(variable: str) -> Path | None:
+    named = os.environ.get(variable)
+    return Path(named).expanduser() if named else None
+
+
+def _beside(name: str) -> Path:
+    root = checkout()
+    return root / name if root else _users("user_data_dir") / name
+
+
+def _users(kind: str) -> Path:
+    import platformdirs
+
+    return Path(getattr(platformdirs, kind)(NAME))

@@ -1,0 +1,61 @@
+"""Words and numbers for people: names in quotes, sizes, durations, lists."""
+
+from collections.abc import Sequence
+
+
+def shown(text) -> str:
+    """Any text in quotes, short and safe to print."""
+    text = str(text)
+    text = text if len(text) <= 80 else text[:77] + "..."
+    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as people list them.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+def some_of(names: Sequence[str], most: int = 6) -> str:
+    """The first few of many names, and how many more there are.
+
+    >>> some_of(["a", "b", "c"], most=2)
+    'a, b and 1 more'
+    """
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number and what it counts.
+
+    >>> counted(1, "person", "people"), counted(2, "person", "people")
+    ('1 person', '2 people')
+    """
+    return f"{number} {one if number == 1 else many}"
+
+
+def size(nbytes: float) -> str:
+    """Bytes for people.
+
+    >>> size(1536), size(3 * 2**30)
+    ('1.5 kB', '3 GB')
+    """
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if nbytes < 1024 or unit == "GB":
+            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
+        nbytes /= 1024
+
+
+def duration(seconds: float) -> str:
+    """Seconds as a person says it.
+
+    >>> duration(42), duration(150), duration(5400), duration(200_000)
+    ('42 s', '2.5 min', '1.5 h', '2.3 days')
+    """
+    for unit, size, until in (("s", 1, 100), ("min", 60, 100 * 60), ("h", 3600, 48 * 3600)):
+        if seconds < until:
+            return f"{seconds / size:.0f} s" if unit == "s" else f"{seconds / size:.2g} {unit}"
+    return f"{seconds / 86400:.2g} days"

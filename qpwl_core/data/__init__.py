@@ -1,0 +1,1 @@
+"""Recordings of people: the container, files, data sets, splits, preprocessing recipes, simulators."""

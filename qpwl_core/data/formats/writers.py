@@ -1,0 +1,69 @@
+"""Recordings into .npz and .csv files, whole or not at all; equal recordings give equal bytes."""
+
+import csv
+import io
+import json
+import zipfile
+
+import numpy as np
+
+from qpwl_core.common.files import whole_file
+from qpwl_core.common.text import shown
+from qpwl_core.data.errors import RecordingsError
+
+VALUE = np.dtype("<f4")   # a value, in memory and in the files we write
+KEYS = ("subject", "sequence", "stimulus")   # columns of a long table that are no channels
+
+
+def write_npz(recordings, path, compressed=True):
+    """Write the file; equal recordings give equal bytes, since no time and no folder goes in."""
+    arrays = {"lengths": recordings.lengths, "subjects": recordings.subjects, "channels": np.array(recordings.channels),
+              "rate": np.array(recordings.rate)}
+    if recordings.stimuli is not None:
+        arrays["stimuli"] = recordings.stimuli
+    if recordings.info:
+        arrays["info"] = np.array(json.dumps(recordings.info, sort_keys=True))
+    shape = (int(recordings.lengths.sum()), len(recordings.channels))
+    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _write(archive, "values", shape, VALUE, recordings.sequences, compressed)
+        for name, array in arrays.items():
+            array = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
+            _write(archive, name, array.shape, array.dtype, [array], compressed)
+
+
+def _write(archive, name, shape, dtype, parts, compressed):
+    entry = zipfile.ZipInfo(f"{name}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+    entry.compress_type = zipfile.ZIP_DEFLATED if compressed else zipfile.ZIP_STORED
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
+    header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    with archive.open(entry, "w", force_zip64=True) as stream:
+        np.lib.format.write_array_header_1_0(stream, header)
+        for part in parts:
+            stream.write(np.ascontiguousarray(part, dtype).data.cast("B") if part.size else b"")
+
+
+def write_csv(recordings, path):
+    """Write the long table; nine digits give every float32 back exactly."""
+    clash = [name for name in recordings.channels if name.lower() in KEYS]
+    if clash:
+        raise RecordingsError(f"{shown(path.name)}: a table cannot have a channel that is called {shown(clash[0])}")
+    stimuli = recordings.stimuli if recordings.stimuli is not None else [None] * len(recordings)
+    row = ",%.9g" * len(recordings.channels) + "\n"
+    with whole_file(path) as file:
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+        text.write(f"# rate: {recordings.rate!r}\n")
+        if recordings.info:
+            text.write(f"# info: {json.dumps(recordings.info, sort_keys=True)}\n")
+        keys = KEYS if recordings.stimuli is not None else KEYS[:2]
+        text.write(_cells([*keys, *recordings.channels]) + "\n")
+        for i, (values, subject, stimulus) in enumerate(zip(recordings.sequences, recordings.subjects, stimuli,
+                                                           strict=True)):
+            start = _cells([subject, i + 1] if stimulus is None else [subject, i + 1, stimulus])
+            text.writelines(start + row % tuple(sample) for sample in values.tolist())
+        text.detach()
+
+
+def _cells(cells):
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(cells)
+    return line.getvalue()

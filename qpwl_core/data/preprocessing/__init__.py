@@ -1,0 +1,49 @@
+"""Preprocessing recipes, one a domain: ``recipe_for("gait").fit(training).apply(anything)``."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from qpwl_core.data.preprocessing.eeg import EegRecipe
+from qpwl_core.data.preprocessing.eye import EyeRecipe
+from qpwl_core.data.preprocessing.gait import GaitRecipe
+from qpwl_core.data.preprocessing.recipe import FittedRecipe, Recipe
+
+__all__ = ["RECIPES", "FittedRecipe", "Recipe", "fitted_from_dict", "recipe_for"]
+
+RECIPES: dict[str, type[Recipe]] = {recipe.domain: recipe for recipe in (EyeRecipe, GaitRecipe, EegRecipe, Recipe)}
+
+
+def recipe_for(domain: str, **options) -> Recipe:
+    """The recipe of a domain (eye, gait, eeg, generic) with these options.
+
+    >>> recipe_for("gait", seconds=5)
+    GaitRecipe(rate=None, seconds=5, keep=30)
+    """
+    if domain not in RECIPES:
+        raise ValueError(f"domain must be one of {', '.join(RECIPES)}, not {domain!r}")
+    known = {field.name: field.type for field in fields(RECIPES[domain])}
+    for name in options:
+        if name not in known:
+            raise ValueError(f"the {domain} recipe has no option {name!r}; it has {', '.join(known)}")
+    try:
+        return RECIPES[domain](**options)
+    except TypeError:  # a word compared with a number
+        raise ValueError(f"the options {options} of the {domain} recipe must be of the types {known}") from None
+
+
+def fitted_from_dict(stored: dict, arrays: dict[str, np.ndarray]) -> FittedRecipe:
+    """The fitted recipe that ``to_dict()`` and ``arrays`` describe."""
+    try:
+        recipe = recipe_for(stored["domain"], **stored["options"])
+        channels = tuple(str(name) for name in stored["channels"])
+    except (KeyError, TypeError):
+        raise ValueError("a stored recipe must have domain, options and channels") from None
+    arrays = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
+    wanted = recipe.shapes(channels)
+    found = {name: values.shape for name, values in arrays.items()}
+    if found != wanted or not all(np.isfinite(values).all() for values in arrays.values()):
+        raise ValueError(f"a stored {recipe.domain} recipe must have finite arrays of shape {wanted}, not {found}")
+    return FittedRecipe(recipe, channels, arrays)

@@ -1,0 +1,202 @@
+"""Recordings of people: sequences of any length with who, what and how fast."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from qpwl_core.common.text import shown
+from qpwl_core.data.errors import RecordingsError
+
+NAME_LENGTH = 200         # longest name of a subject, stimulus or channel
+BLOCK = 2**20             # values looked at in one go, so that a memory map larger than memory streams through
+MAX_SEQUENCES = 10**6     # of one file
+MAX_BYTES = 32 * 2**30    # float32 values of one file or folder; pages that take uploads pass less
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Recordings:
+    """Recordings of one or more people that share channels and rate.
+
+    ``sequences``: n arrays (T_i, D) float32, finite, T_i >= 1; ``subjects``: (n,) str; ``channels``: D unique names;
+    ``rate``: Hz; ``stimuli``: (n,) str or None, what was seen or done; ``info``: free text that travels with the data
+    (name, domain, licence, citation, source, units, simulated = "yes").
+
+    >>> walk = Recordings([np.zeros((50, 2)), np.ones((30, 2))], ["ann", "bob"], ("x", "y"), rate=10)
+    >>> walk
+    Recordings(2 sequences, 2 subjects, 2 channels, 10 Hz)
+    >>> walk.select(subjects="bob").lengths.tolist()
+    [30]
+    """
+
+    sequences: list[np.ndarray]
+    subjects: np.ndarray
+    channels: tuple[str, ...]
+    rate: float
+    stimuli: np.ndarray | None = None
+    info: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self):
+        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)
+        put("channels", tuple(_names(self.channels, "channels").tolist()))
+        check_different(self.channels, "channel names")
+        put("subjects", _names(self.subjects, "subjects"))
+        put("stimuli", None if self.stimuli is None else _names(self.stimuli, "stimuli"))
+        put("sequences", [_sequence(x, i, len(self.channels)) for i, x in enumerate(self.sequences)])
+        if not self.sequences:
+            raise RecordingsError("there must be at least one sequence, and there is none")
+        for what, names in (("subjects", self.subjects), ("stimuli", self.stimuli)):
+            if names is not None and len(names) != len(self.sequences):
+                raise RecordingsError(f"{what} must name each of the {len(self.sequences)} sequences, "
+                                      f"and there are {len(names)} names")
+        put("rate", checked_rate(self.rate))
+        put("info", _checked_info(self.info))
+        for i, values in enumerate(self.sequences):
+            self._check_finite(i, values)
+
+    def _check_finite(self, i, values):
+        step = max(1, BLOCK // len(self.channels))
+        for start in range(0, len(values), step):
+            finite = np.isfinite(values[start:start + step])
+            if not finite.all():
+                row, column = np.argwhere(~finite)[0]
+                raise RecordingsError(
+                    f"values must be finite in float32, and sequence {i} (subject {shown(self.subjects[i])}) has "
+                    f"{values[start + row, column]} in channel {shown(self.channels[column])} at sample {start + row}")
+
+    def __len__(self):
+        return len(self.sequences)
+
+    def __repr__(self):
+        return (f"Recordings({len(self)} sequences, {len(np.unique(self.subjects))} subjects, "
+                f"{len(self.channels)} channels, {self.rate:g} Hz{', simulated' if self.simulated else ''})")
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Samples of each sequence, (n,) int64."""
+        return np.array([len(x) for x in self.sequences], dtype=np.int64)
+
+    @property
+    def simulated(self) -> bool:
+        """Whether the values come from a simulator and not from people."""
+        return self.info.get("simulated", "").lower() == "yes"
+
+    def select(self, subjects=None, stimuli=None, index=None) -> Recordings:
+        """The sequences at ``index`` (integers, in that order, or a mask) that are of these subjects and stimuli."""
+        keep = np.arange(len(self))
+        if index is not None:
+            try:
+                keep = np.atleast_1d(keep[index])
+            except IndexError:
+                raise RecordingsError(f"index must hold integers below {len(self)} or a mask of that length") from None
+        for what, names, wanted in (("subjects", self.subjects, subjects), ("stimuli", self.stimuli, stimuli)):
+            if wanted is None:
+                continue
+            if names is None:
+                raise RecordingsError(f"the recordings name no {what} to select by")
+            wanted = _names([wanted] if isinstance(wanted, str) else list(wanted), what)
+            unknown = np.setdiff1d(wanted, names)
+            if len(unknown):
+                raise RecordingsError(f"{what} must be among those recorded, and {shown(unknown[0])} is not")
+            keep = keep[np.isin(names[keep], wanted)]
+        if not len(keep):
+            raise RecordingsError("no sequence has all that was selected")
+        chosen = copy.copy(self)  # not a new Recordings: the values are checked, and may be larger than memory
+        object.__setattr__(chosen, "sequences", [self.sequences[i] for i in keep])
+        object.__setattr__(chosen, "subjects", self.subjects[keep])
+        object.__setattr__(chosen, "stimuli", None if self.stimuli is None else self.stimuli[keep])
+        object.__setattr__(chosen, "info", dict(self.info))
+        return chosen
+
+    def require(self, subjects=1, sequences=1) -> Recordings:
+        """Itself, if at least so many subjects have at least so many sequences each; else an error that says so."""
+        names, counts = np.unique(self.subjects, return_counts=True)
+        enough = int((counts >= sequences).sum())
+        if enough < subjects:
+            raise RecordingsError(
+                f"this needs at least {subjects} subject(s) with at least {sequences} sequence(s) each, and "
+                f"{self.info.get('name', 'the recordings')} have {enough} such subject(s) ({len(names)} in all)")
+        return self
+
+    def summary(self):
+        """One row a subject: subject, sequences, stimuli (how many different), samples, seconds (a DataFrame)."""
+        import pandas as pd
+
+        rows = pd.DataFrame({"subject": self.subjects, "samples": self.lengths,
+                             "stimulus": None if self.stimuli is None else self.stimuli})
+        table = rows.groupby("subject", sort=False).agg(
+            sequences=("samples", "size"), stimuli=("stimulus", "nunique"), samples=("samples", "sum")).reset_index()
+        return table.assign(seconds=table["samples"] / self.rate)
+
+    def save(self, path, compressed=True) -> Path:
+        """Write a .npz or .csv file, whole or not at all; the same recordings give the same bytes."""
+        path = Path(path)
+        if path.suffix == ".npz":
+            from qpwl_core.data.formats.writers import write_npz
+            write_npz(self, path, compressed)
+        elif path.suffix == ".csv":
+            from qpwl_core.data.formats.writers import write_csv
+            write_csv(self, path)
+        else:
+            raise RecordingsError(f"{shown(path.name)}: recordings are saved as .npz or .csv")
+        return path
+
+
+def check_different(names, what):
+    """Refuse a list in which a name comes twice."""
+    seen = set()
+    for name in names:
+        if name in seen:
+            raise RecordingsError(f"{what} must differ, and {shown(name)} comes more than once")
+        seen.add(name)
+
+
+def checked_rate(rate) -> float:
+    """The rate as a float: finite and above zero."""
+    array = np.asarray(rate)
+    if array.ndim != 0 or array.dtype.kind not in "iuf" or not (np.isfinite(array) and array > 0):
+        raise RecordingsError(f"rate must be one number of Hz above 0, not {shown(rate)}")
+    return float(array)
+
+
+def _names(values, what) -> np.ndarray:
+    """An array (n,) of names: text that can be printed, without blanks around it, neither empty nor endless."""
+    try:
+        array = np.asarray(values)
+        if array.ndim == 1 and array.dtype.kind == "S":
+            array = np.array([name.decode("utf-8") for name in array.tolist()], dtype=str)
+        if array.ndim != 1 or not (array.dtype.kind in "UTiu" or all(isinstance(x, str) for x in array.tolist())):
+            raise RecordingsError(f"{what} must be a list of names, not an array {array.shape} of {array.dtype}")
+        names = [str(name).strip() for name in array.tolist()]
+    except (ValueError, SystemError, OverflowError) as error:
+        if isinstance(error, RecordingsError):
+            raise
+        raise RecordingsError(f"{what} must be a list of names in valid UTF-8") from None
+    for name in names:
+        if not name or not name.isprintable() or len(name) > NAME_LENGTH:
+            raise RecordingsError(f"{what} must be names of 1 to {NAME_LENGTH} printable characters, not {shown(name)}")
+    return np.array(names, dtype=str)
+
+
+def _sequence(values, i, channels) -> np.ndarray:
+    """A plain float32 view (T, D) of one sequence, copied only where the type differs."""
+    try:
+        array = np.asarray(values)
+    except ValueError:
+        raise RecordingsError(f"sequence {i} must be an array (samples, channels), and its rows differ") from None
+    if array.dtype.kind not in "iuf":
+        raise RecordingsError(f"sequence {i} must hold real numbers, not {array.dtype}")
+    if array.ndim != 2 or len(array) == 0 or array.shape[1] != channels:
+        raise RecordingsError(f"sequence {i} must be an array (samples, {channels} channels) with at least one sample, "
+                              f"not {array.shape}")
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and the finite check names it
+        return array.astype(np.float32, copy=False)
+
+
+def _checked_info(info) -> dict[str, str]:
+    if not isinstance(info, dict) or not all(isinstance(x, str) for pair in info.items() for x in pair):
+        raise RecordingsError("info must be a dictionary from text to text")
+    return dict(info)

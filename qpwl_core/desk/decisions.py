@@ -1,0 +1,118 @@
+"""Who is it? The distances of presented sequences to enrolled people, the verdict, and which filters made it.
+
+Person j is as far away as in the experiment of the paper (`protocol.py`): of each presented sequence the distance to
+j's *nearest* enrolled sequence, and of those the mean, d_j(n). Identification takes the person with the smallest d_j,
+and rejects where that is above a threshold; verification looks at the claimed person alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qpwl_core.desk.space import Space
+
+MOST = 5                  # sequences that are presented at once
+
+
+@dataclass(frozen=True, eq=False)
+class Enrolled:
+    """Everyone in a database, at one moment: N sequences of J people, person after person."""
+
+    space: Space
+    names: tuple[str, ...]      # J
+    values: Tensor              # (N, *shape)
+    owner: np.ndarray           # (N,) index into names, rising
+
+    @property
+    def starts(self) -> np.ndarray:
+        """Each person's first sequence. (J,)"""
+        return np.searchsorted(self.owner, np.arange(len(self.names)))
+
+    def owners_of(self, values) -> list[str | None]:
+        """Under which name each of some embeddings (n, *shape) is enrolled, if it is that very sequence. (n,)"""
+        return [self._by_bytes.get(np.asarray(x, dtype=np.float32).tobytes()) for x in values]
+
+    @cached_property
+    def _by_bytes(self) -> dict[bytes, str]:
+        return {x.tobytes(): self.names[j] for x, j in zip(self.values.numpy(), self.owner, strict=True)}
+
+    def nearest_of(self, person: int, between: np.ndarray) -> np.ndarray:
+        """Which sequence of a person is nearest to each presented one. (n, N) -> (n,)"""
+        own = np.flatnonzero(self.owner == person)
+        return own[between[:, own].argmin(1)]
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What came of presenting n sequences: everyone's distance, the verdict, and what each filter added."""
+
+    claimed: str | None          # None: who is it? else: is it this one?
+    person: str | None           # accepted as this one; None: rejected
+    names: tuple[str, ...]       # all enrolled people, nearest first
+    distances: np.ndarray        # (J,) their d_j(n)
+    threshold: float
+    n: int
+    model: str
+    compared: tuple[str, ...]    # whose filters are shown: the nearest (or the claimed), and the next best
+    filters: np.ndarray          # (1 or 2, K) what each filter adds to their d_j
+    presented: Tensor            # (n, *shape)
+    matched: Tensor              # (1 or 2, n, *shape) the nearest enrolled sequences of those compared
+    copies: int                  # presented sequences that are themselves enrolled: no fair match
+
+    @property
+    def kind(self) -> str:
+        return "identify" if self.claimed is None else "verify"
+
+    @property
+    def accepted(self) -> bool:
+        return self.person is not None
+
+    @property
+    def distance(self) -> float:
+        """What was held against the threshold: of the claimed person, or of the nearest."""
+        return float(self.distances[self.names.index(self.compared[0])])
+
+    @property
+    def verdict(self) -> str:
+        """A short sentence."""
+        if self.claimed is None:
+            return f"Accepted as {self.person}" if self.accepted else "Rejected: nobody we know"
+        return f"Accepted: it is {self.person}" if self.accepted else f"Rejected: not {self.claimed}"
+
+
+def decide(enrolled: Enrolled, presented, model: str, threshold: float, claimed: str | None = None) -> Decision:
+    """Accept as whom, or reject: 1 to 5 presented embeddings (n, *shape) of ``model`` against everyone enrolled.
+
+    It is the exact minimum over all enrolled sequences. Of people at the same distance, the first by name is taken.
+    """
+    presented = enrolled.space.checked(presented, model)
+    if len(presented) > MOST:
+        raise ValueError(f"present 1 to {MOST} sequences, not {len(presented)}")
+    if isinstance(threshold, bool) or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number, got {threshold}")
+    if not enrolled.names:
+        raise ValueError("nobody is enrolled yet, so there is no one to compare with")
+    if claimed is not None and claimed not in enrolled.names:
+        raise ValueError(f"nobody called {claimed!r} is enrolled")
+    between = enrolled.space.pairwise(presented, enrolled.values)                               # (n, N)
+    distances = np.minimum.reduceat(between, enrolled.starts, axis=1).mean(0, dtype=np.float64)  # (J,)
+    order = np.argsort(distances, kind="stable")
+    first = order[0] if claimed is None else enrolled.names.index(claimed)
+    compared = [first, *[j for j in order if j != first][:1]]
+    matched = torch.stack([enrolled.values[enrolled.nearest_of(j, between)] for j in compared])
+    return Decision(
+        claimed, enrolled.names[first] if distances[first] <= threshold else None,
+        tuple(enrolled.names[j] for j in order), distances[order], float(threshold), len(presented), model,
+        tuple(enrolled.names[j] for j in compared),
+        np.stack([enrolled.space.by_filter(presented, theirs).mean(0) for theirs in matched]), presented, matched,
+        sum(_same(enrolled.values[between[i].argmin()], x) for i, x in enumerate(presented)))
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    """Whether two embeddings are of one sequence: alike but for the rounding of another batch."""
+    return bool((a - b).abs().max() <= 1e-5 * b.abs().max())

@@ -1,0 +1,190 @@
+"""How sure a figure is: people are drawn again with replacement, and every figure is computed anew.
+
+Pairs that share a person are not independent; people are. So *people* are resampled, never pairs: S of the S people are
+drawn with replacement, their genuine distances and those between different people count as often as they were drawn,
+and a person drawn twice is no imposter of itself. Of all that follow, the draws are those of `resample_people`; nothing
+else in the house resamples. To draw people again is to count each of them c times, so a statistic need not be computed
+from a longer list of distances: c_i weighs a genuine trial, c_i · c_j an imposter trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from qpwl_core.evaluation import metrics
+
+RESAMPLES = 1000
+LEVEL = 0.95
+BLOCK = 2**24              # values looked at in one go, to resample an AUC
+CELLS = 2_000_000          # the same, to resample a whole curve
+
+
+def resample_people(people: int, resamples: int = RESAMPLES, seed: int = 0) -> np.ndarray:
+    """How often each person is drawn when as many people as there are are drawn with replacement. -> (B, S) int
+
+    One person alone has no imposter, so that is drawn again.
+    """
+    random, counts = np.random.default_rng(seed), np.empty((resamples, people), dtype=int)
+    for row in counts:
+        drawn = random.integers(people, size=people)
+        while (drawn == drawn[0]).all():
+            drawn = random.integers(people, size=people)
+        row[:] = np.bincount(drawn, minlength=people)
+    return counts
+
+
+def percentiles(values: np.ndarray, level: float = LEVEL) -> tuple[float, float]:
+    """The interval that holds the middle ``level`` of the resampled values. (B,) -> low, high"""
+    low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def subject_interval(scores, statistic: Callable = metrics.auc, *, resamples: int = RESAMPLES, level: float = LEVEL,
+                     seed: int = 0) -> tuple[float, float]:
+    """Interval of any ``statistic(genuine, imposter)``. (S, S) or (R, S, S) -> low, high
+
+    With R repeats the mean over them is taken.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    stack = [metrics.checked_matrix(m) for m in (scores if scores.ndim == 3 and len(scores) else [scores])]
+    if resamples < 1 or not 0 < level < 1:
+        raise ValueError(f"resamples must be at least 1 and level between 0 and 1, got {resamples} and {level}")
+    values = np.empty(resamples)
+    for i, count in enumerate(resample_people(len(stack[0]), resamples, seed)):
+        drawn = np.repeat(np.arange(len(count)), count)
+        different = drawn[:, None] != drawn
+        values[i] = np.mean([statistic(m[drawn, drawn], m[np.ix_(drawn, drawn)][different]) for m in stack])
+    return percentiles(values, level)
+
+
+def subject_intervals(scores, rates: Iterable[float] = (), *, resamples: int = 500, level: float = LEVEL,
+                      seed: int = 0) -> dict:
+    """Intervals of AUC, EER and FNMR at the false match ``rates``. (R, S, S) -> {"auc": (low, high), "eer": …, 0.1: …}
+
+    Each is what `subject_interval` gives, many times faster.
+    """
+    scores, rates = np.asarray(scores, dtype=np.float64), tuple(rates)
+    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 2 or not np.isfinite(scores).all():
+        raise ValueError(f"scores must be finite (R, S, S) of at least two people, got shape {scores.shape}")
+    counts = resample_people(scores.shape[1], resamples, seed)               # (B, S)
+    block = max(CELLS // scores[0].size, 1)
+    values: dict = {name: np.zeros(resamples) for name in ("eer", *rates)}
+    for matrix in scores:
+        for start in range(0, resamples, block):
+            part = slice(start, start + block)
+            for name, value in _curve_measures(matrix, counts[part].astype(float), rates).items():
+                values[name][part] += value / len(scores)
+    values["auc"] = resampled_auc(scores, counts)
+    return {name: percentiles(value, level) for name, value in values.items()}
+
+
+def resampled_auc(stack: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """AUC of verification when people count as often as they were drawn, mean of repeats. (R, S, S), (B, S) -> (B,)
+
+    With H[i, j, k] = 1 where person i is nearer to itself than j is to k (ties a half), AUC is the mean of H over i and
+    over all pairs j ≠ k. H does not depend on the resampling, so a thousand of them are three matrix products.
+    """
+    people = stack.shape[-1]
+    wins = np.zeros((people, people, people))
+    for scores in stack:
+        genuine = scores.diagonal()[:, None, None]
+        wins += (scores > genuine) + 0.5 * (scores == genuine)
+    wins[:, np.arange(people), np.arange(people)] = 0
+    wins = wins.reshape(people, -1) / len(stack)
+    values = []
+    for some in np.array_split(counts.astype(float), -(-counts.size * people // BLOCK)):
+        pairs = (some @ wins).reshape(-1, people, people)                               # (b, S, S)
+        total = np.einsum("bj,bjk,bk->b", some, pairs, some, optimize=True)
+        values.append(total / (some.sum(1) * (some.sum(1)**2 - (some**2).sum(1))))
+    return np.concatenate(values)
+
+
+def _curve_measures(matrix: np.ndarray, counts: np.ndarray, rates: tuple[float, ...]) -> dict:
+    """EER and FNMR at fixed FMR of every resample of one repeat. (S, S), (B, S) -> {name: (B,)}
+
+    Distances need not be sorted again: the error rates of a resample are cumulative sums of counts in one fixed order.
+    """
+    people, resamples = len(matrix), len(counts)
+    order = np.argsort(matrix, axis=None, kind="stable")
+    ordered, diagonal = matrix.ravel()[order], np.arange(people) * (people + 1)
+    last = np.flatnonzero(np.append(ordered[1:] != ordered[:-1], True))      # equal distances are accepted together
+    imposter = (counts[:, :, None] * counts[:, None, :]).reshape(resamples, -1)
+    imposter[:, diagonal] = 0
+    genuine = np.zeros_like(imposter)
+    genuine[:, diagonal] = counts
+    accepted = [np.cumsum(weights[:, order], axis=1)[:, last] for weights in (imposter, genuine)]
+    matched, tpr = accepted[0], accepted[1] / people                         # (B, T): from the smallest distance on
+    total = matched[:, -1:]
+    fmr = np.pad(matched / total, ((0, 0), (1, 0)))                          # the curve starts with nothing accepted
+    tpr = np.pad(tpr, ((0, 0), (1, 0)))
+    rows, gap = np.arange(resamples), 1 - tpr - fmr
+    after = np.argmax(gap <= 0, axis=1)
+    share = gap[rows, after - 1] / (gap[rows, after - 1] - gap[rows, after])
+    found: dict = {"eer": fmr[rows, after - 1] + share * (fmr[rows, after] - fmr[rows, after - 1])}
+    for rate in rates:                                                       # the last point that accepts few enough
+        allowed = (fmr * total <= np.floor(rate * total * (1 + 1e-12)) + 1e-9).sum(1) - 1
+        found[rate] = 1 - tpr[rows, allowed]
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Resampled:
+    """AUC of verification of one model (or of one method, trained for several splits), with people resampled."""
+
+    aucs: dict[int, float]             # of each split, mean of repeats
+    values: dict[int, np.ndarray]      # of each split, (B,): of each resampling
+
+    @property
+    def auc(self) -> float:
+        """Mean of splits."""
+        return float(np.mean(list(self.aucs.values())))
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """Confidence interval of ``auc``."""
+        return percentiles(np.mean(list(self.values.values()), 0), level)
+
+    def minus(self, other: Resampled, level: float = LEVEL) -> dict:
+        """Its AUC minus that of another on the same people, in the splits of both: difference, low, high, splits, p.
+
+        ``p`` is of a paired t-test over splits: None with fewer than three of them, which cannot tell anything.
+        """
+        common = [split for split in self.aucs if split in other.aucs]
+        if not common:
+            raise ValueError(f"both must have a split in common, got {list(self.aucs)} and {list(other.aucs)}")
+        differences = [self.aucs[split] - other.aucs[split] for split in common]
+        low, high = percentiles(np.mean([self.values[split] - other.values[split] for split in common], 0), level)
+        return {"difference": float(np.mean(differences)), "low": low, "high": high, "splits": len(common),
+                "p": _paired_p(differences)}
+
+
+def resample(stacks: dict[int, np.ndarray], resamples: int = RESAMPLES) -> Resampled:
+    """Resample the people of each split by itself, the same ones for every model. {split: (R, S, S)} -> Resampled"""
+    return Resampled({split: float(repeat_aucs(stack).mean()) for split, stack in stacks.items()},
+                     {split: resampled_auc(stack, resample_people(stack.shape[-1], resamples, split))
+                      for split, stack in stacks.items()})
+
+
+def repeat_aucs(stack: np.ndarray) -> np.ndarray:
+    """AUC of each repeat. (R, S, S) -> (R,)"""
+    return np.array([metrics.auc(*metrics.genuine_and_imposter(scores)) for scores in stack])
+
+
+def repeats_test(one: np.ndarray, other: np.ndarray) -> float:
+    """p of Wilcoxon's signed-rank test on the AUC of each repeat; 1 where all are equal. (R, S, S), (R, S, S) -> ()"""
+    from scipy.stats import wilcoxon
+
+    differences = repeat_aucs(one) - repeat_aucs(other)
+    return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
+
+
+def _paired_p(differences: list[float]) -> float | None:
+    from scipy.stats import ttest_1samp
+
+    if len(differences) < 3:
+        return None
+    if np.ptp(differences) == 0:
+        return float(differences[0] == 0)
+    return float(ttest_1samp(differences, 0).pvalue)

@@ -1,0 +1,1 @@
+"""From recordings to embeddings: networks, aggregations, losses, methods, one Config, trained models, galleries."""

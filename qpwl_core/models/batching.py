@@ -1,0 +1,41 @@
+"""Sequences of any length as padded batches, and in groups of similar length so that little is padded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Padded sequences. In training N anchors and N positives, stacked: rows i and N + i are one person's."""
+
+    x: Tensor          # (2N, D, T), zeros where padded
+    lengths: Tensor    # (2N,)
+    labels: Tensor     # (2N,) number of the person
+
+
+def collate(sequences: list[np.ndarray], labels=None) -> Batch:
+    """Pad sequences (T_i, D) to one batch (n, D, T)."""
+    lengths = np.array([len(s) for s in sequences])
+    x = np.zeros((len(sequences), sequences[0].shape[1], lengths.max()), dtype=np.float32)
+    for row, sequence in zip(x, sequences, strict=True):
+        row[:, :len(sequence)] = sequence.T
+    labels = np.zeros(len(sequences), dtype=np.int64) if labels is None else labels
+    return Batch(torch.from_numpy(x), torch.from_numpy(lengths), torch.as_tensor(labels))
+
+
+def by_length(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Indices in groups of similar length, so that little is padded; a group has at most ``budget`` padded samples."""
+    group = []
+    for i in np.argsort(lengths, kind="stable")[::-1]:      # longest first: memory peaks at the start, not at the end
+        if group and (len(group) + 1) * lengths[group[0]] > budget:
+            yield np.array(group)
+            group = []
+        group.append(i)
+    if group:
+        yield np.array(group)

@@ -1,0 +1,125 @@
+"""One frozen Config drives the command line, the widgets, the model card and a shared link."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field, fields
+
+from qpwl_core.data.domains import DOMAINS
+
+LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything a training run depends on beside its recordings; the same Config gives the same weights."""
+
+    method: str = "qp-wl"
+    domain: str = "generic"
+    # the network Γ
+    filters: int = 32                # K
+    layers: int = 8
+    kernel: int = 5
+    dilation: int = 1
+    stride: int = 1
+    batch_norm: bool = False
+    width: float = 1.0               # of the layers of jaeger-2019, whose network is its own
+    points: int = 16                 # M
+    p: float = 1.0
+    multi_class: bool = True         # form of the Wasserstein loss: one logarithm an anchor, or the paper's sum
+    both_ways: bool = False          # each of a pair is the anchor once, or the first one alone, as in the paper
+    # the training
+    pairs: int = 32                  # N: people in a batch, two sequences each
+    iterations: int = 300
+    learning_rate: float = 2e-3      # the largest of the one-cycle schedule
+    penalty: float = 1e-4            # weight of the PReLU-slope regulariser
+    clip: float = 1.0                # largest norm of the gradient
+    crop: float = 0.0                # seconds of a sequence that a batch sees, cut at random; 0 is all of it
+    channel_dropout: float = 0.0     # fraction of the channels of a sequence that a batch hides, drawn at random
+    validate_every: int = 50
+    patience: int = 0                # validations without a better one before it stops; 0 is never
+    validation: float = 0.2          # fraction of the people set apart to validate on
+    seed: int = 0
+    device: str = "auto"
+    recipe: dict = field(default_factory=dict)   # options of the domain's preprocessing recipe
+
+    def __post_init__(self):
+        from qpwl_core.models.methods import METHODS
+
+        if not isinstance(self.method, str) or self.method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
+        if self.domain not in DOMAINS:
+            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {self.domain!r}")
+        least = {"filters": 1, "layers": 1, "kernel": 1, "dilation": 1, "stride": 1, "points": 1, "pairs": 2,
+                 "iterations": 1, "validate_every": 1, "patience": 0, "seed": 0}
+        for name, bound in least.items():
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < bound:
+                raise ValueError(f"{name} must be a whole number of at least {bound}, not {value!r}")
+        for name, bound, open_end in (("p", 1, False), ("width", 0, True), ("learning_rate", 0, True),
+                                      ("penalty", 0, False), ("clip", 0, True), ("crop", 0, False),
+                                      ("validation", 0, True), ("channel_dropout", 0, False)):
+            value = getattr(self, name)
+            fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
+            if not fine or value > LARGEST or value < bound or (open_end and value == bound):
+                raise ValueError(f"{name} must be a finite number {'above' if open_end else 'of at least'} {bound}, "
+                                 f"not {value!r}")
+        for name in ("validation", "channel_dropout"):
+            if getattr(self, name) >= 1:
+                raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
+        if self.points > 10_000:
+            raise ValueError(f"points must be at most 10000, not {self.points}")
+        if self.kernel % 2 == 0:
+            raise ValueError(f"kernel must be odd, not {self.kernel}")
+        for name in ("batch_norm", "multi_class", "both_ways"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        if not isinstance(self.device, str):
+            raise ValueError(f"device must be the name of a device, not {self.device!r}")
+        if not isinstance(self.recipe, dict):
+            raise ValueError(f"recipe must be a dict of options, not {type(self.recipe).__name__}")
+        object.__setattr__(self, "recipe", dict(self.recipe))        # its own, so that none changes another's
+
+    def to_dict(self) -> dict:
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, stored: dict) -> Config:
+        """The Config that ``to_dict`` gave; a field that this version does not know is an error that names it."""
+        if not isinstance(stored, dict):
+            raise ValueError(f"a config must be a dict, not {type(stored).__name__}")
+        known = {f.name for f in fields(cls)}
+        if unknown := sorted(set(stored) - known, key=str):
+            raise ValueError(f"a config has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+        return cls(**stored)
+
+
+# What a domain needs, by the search in scripts/SEARCH.md: batch norm, many pairs where there are many people, a stride
+# that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
+# and EEG; of an EEG what is neither slow, common to all electrodes nor a matter of loudness, in two layers, a tenth of
+# the electrodes hidden; each of a pair is the anchor once.
+QUICK = {
+    "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
+            "validate_every": 100},
+    "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
+             "recipe": {"seconds": 5.0, "keep": 4}},
+    "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
+            "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
+    "generic": {"iterations": 300, "pairs": 16},
+}
+# The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe
+# does where it is told nothing). Kernel, filters and N are not public, so they are ours.
+PAPER = {"layers": 16, "filters": 64, "learning_rate": 1e-4, "iterations": 50_000, "validate_every": 1000,
+         "multi_class": False, "patience": 10}
+
+
+def preset(name: str, domain: str, **changes) -> Config:
+    """The ``quick`` or ``paper`` Config of a domain, with changes."""
+    if domain not in DOMAINS:
+        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {domain!r}")
+    if name not in ("quick", "paper"):
+        raise ValueError(f"preset must be quick or paper, not {name!r}")
+    # jaeger-2019 at full width takes minutes; an eighth of it takes no longer than the others
+    width = 0.125 if changes.get("method") == "jaeger-2019" else 0.25
+    settings = PAPER if name == "paper" else {"width": width, "both_ways": True, **QUICK[domain]}
+    return Config.from_dict({**settings, "domain": domain, **changes})

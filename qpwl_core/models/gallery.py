@@ -1,0 +1,191 @@
+"""Galleries: the dense quantile functions of what a model saw in people it was not trained on.
+
+A gallery lies beside a model that ships, so that pages show real results with no recordings at hand. Each filter's
+quantile function is kept at many levels; the embedding for any M, and the distance for any p, is computed from it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from qpwl_core.common.checks import check_whole
+from qpwl_core.common.files import FileError, read_tensors, write_tensors
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.models.methods import METHODS
+from qpwl_core.models.model import Embeddings, Model
+from qpwl_core.transport.distances import MEASURES, pairwise_by
+from qpwl_core.transport.quantiles import empirical_quantiles
+
+FORMAT, VERSION = "qpwl-gallery", 1
+SEGMENTS = 64                                  # even steps between 0 and 1 at which quantile functions are kept
+PARTS = ("test", "calibration")
+
+
+@dataclass(frozen=True, eq=False)
+class Gallery:
+    """n sequences of held-out people: people to test, and others to set a threshold on (calibration)."""
+
+    values: np.ndarray                # (n, K, L) float32, quantile functions of the K filters
+    levels: np.ndarray                # (L,) from 0 to 1
+    own: np.ndarray | None            # (M+2,) the model's own levels, all of them among ``levels``
+    vectors: np.ndarray | None        # (n, E) the model's own embeddings where they are no quantiles
+    subjects: np.ndarray              # (n,)
+    stimuli: np.ndarray | None        # (n,)
+    sources: np.ndarray               # (n,) the recording that each sequence was cut from
+    parts: np.ndarray                 # (n,) "test" or "calibration"
+    method: str
+    p: float                          # order of the model's own distance
+    model: str                        # sha256 of the weights that saw this
+
+    def __len__(self):
+        return len(self.values)
+
+    @cached_property
+    def people(self) -> list[str]:
+        """Names, sorted."""
+        return sorted(set(self.subjects.tolist()))
+
+    def select(self, index) -> Gallery:
+        """Some of the sequences, by index or mask."""
+        index = np.arange(len(self))[index]
+        if len(index) and (np.diff(index) == 1).all():       # a stretch of them is no copy
+            index = slice(index[0], index[-1] + 1)
+        cut = {name: None if getattr(self, name) is None else getattr(self, name)[index]
+               for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts")}
+        return replace(self, **cut)
+
+    def part(self, name: str) -> Gallery:
+        """The sequences of one part."""
+        if name not in PARTS:
+            raise ValueError(f"part must be one of {', '.join(PARTS)}, not {name!r}")
+        return self.select(self.parts == name)
+
+    def embeddings(self, points: int | None = None) -> Embeddings:
+        """Quantile functions (n, K, M+2) at M even levels, or at the model's own (16 even ones where it has none)."""
+        if points is None and self.own is not None:
+            levels = self.own
+        else:
+            check_whole("points", 16 if points is None else points)
+            levels = np.linspace(0, 1, (16 if points is None else points) + 2)
+        return Embeddings(torch.from_numpy(resampled(self.values, self.levels, levels)),
+                          torch.from_numpy(levels.astype(np.float32)), self.subjects, self.stimuli, self.sources)
+
+    def distances(self, measure: str | None = None, points: int | None = None, p: float | None = None,
+                  other: Gallery | None = None) -> np.ndarray:
+        """Distance of every sequence to every one (of another gallery of the same model), (n, m); smaller is closer.
+
+        With nothing given it is the model's own distance, to the precision of the file. ``measure``: wasserstein,
+        cosine or euclidean, between the quantile functions of the filters at M = ``points`` even levels, or at the
+        model's own ones where that is None; cosine looks at the M inner values of each, as QP-NPL does.
+        """
+        found, a, levels = self.compared(measure, points)
+        b = a if other is None else other.compared(measure, points)[1]
+        return pairwise_by(found, a, b, levels, self.p if p is None else p).numpy()
+
+    def compared(self, measure: str | None = None, points: int | None = None) -> tuple[str, Tensor, Tensor | None]:
+        """What `distances` compares: the measure, the sequences (n, …), and the levels where they are functions."""
+        if measure is None and points is None and self.vectors is not None:
+            return METHODS[self.method].distance, torch.from_numpy(self.vectors), None
+        measure = measure or METHODS[self.method].distance
+        if measure not in MEASURES:
+            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
+        seen = self.embeddings(points)
+        if measure == "wasserstein":
+            return measure, seen.values, seen.levels
+        return measure, seen.values[..., 1:-1] if measure == "cosine" else seen.values, None
+
+    def save(self, folder) -> None:
+        """Write ``gallery.safetensors`` into the folder of a model; quantile functions in float16."""
+        arrays = {"values": self.values.astype(np.float16), "levels": self.levels, "sources": self.sources}
+        arrays |= {name: x for name, x in (("own", self.own), ("vectors", self.vectors)) if x is not None}
+        facts = {"format": FORMAT, "version": VERSION, "subjects": self.subjects.tolist(),
+                 "stimuli": None if self.stimuli is None else self.stimuli.tolist(), "parts": self.parts.tolist(),
+                 "method": self.method, "p": self.p, "model": self.model}
+        write_tensors(Path(folder) / "gallery.safetensors", arrays, facts)
+
+
+def build_gallery(model: Model, test: Recordings, calibration: Recordings | None = None, progress=None) -> Gallery:
+    """What a model sees in people it was not trained on; ``progress(done, of)`` is called on the way, part by part."""
+    method, own = METHODS[model.config.method], model.embedder.levels
+    own = None if own is None else own.detach().cpu().double().numpy()
+    levels = dense_levels(own) if method.network == "conv" else np.array([0.0, 1.0])
+    dense, parts, offset = torch.from_numpy(levels), [], 0
+    for part, recordings in (("test", test), ("calibration", calibration)):
+        if recordings is None:
+            continue
+        seen, sources = model.recipe.cut(recordings)
+        values = model.each(seen, lambda x, n: empirical_quantiles(*model.embedder.network(x, n), dense), progress)
+        parts.append({
+            "values": values.numpy(), "subjects": seen.subjects, "parts": np.full(len(seen), part, "U11"),
+            "vectors": None if own is not None else model.embed_cut(seen, sources).values.flatten(1).numpy(),
+            "stimuli": seen.stimuli, "sources": sources + offset})
+        offset += len(recordings)
+    joined = {name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
+              for name in parts[0]}
+    return Gallery(**joined, levels=levels, own=own, method=method.name, p=model.config.p, model=model.checksum)
+
+
+def load_gallery(folder) -> Gallery:
+    """The gallery in the folder of a model; one sentence says what is wrong with a file that is none."""
+    path = Path(folder) / "gallery.safetensors"
+    arrays, facts = read_tensors(path)
+    if facts.get("format") != FORMAT:
+        raise FileError(f"{path} is not the gallery of a QP-WL model")
+    if facts.get("version") != VERSION:
+        raise FileError(f"{path} was written by another version of QP-WL Lab (gallery format {facts.get('version')!r}, "
+                        f"and this one reads {VERSION})")
+    try:
+        gallery = Gallery(
+            arrays["values"].astype(np.float32), arrays["levels"].astype(np.float64), arrays.get("own"),
+            arrays.get("vectors"), np.array(facts["subjects"], dtype=str),
+            None if facts["stimuli"] is None else np.array(facts["stimuli"], dtype=str), arrays["sources"],
+            np.array(facts["parts"], dtype=str), facts["method"], float(facts["p"]), str(facts["model"]))
+        _check(gallery)
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path} is not a gallery this version understands: {error}") from None
+    return gallery
+
+
+def dense_levels(own: np.ndarray | None) -> np.ndarray:
+    """The levels a gallery is kept at: even ones and, so that nothing of it is lost, the model's own. (L,)"""
+    even = np.linspace(0, 1, SEGMENTS + 1)
+    return even if own is None else np.union1d(even, own)
+
+
+def resampled(values: np.ndarray, levels: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """Piecewise-linear functions at other levels. (n, K, L), (L,), (W,) -> (n, K, W)
+
+    >>> resampled(np.array([[[0.0, 1.0, 4.0]]]), np.array([0, 0.5, 1]), np.array([0.0, 0.25, 0.5, 1.0]))
+    array([[[0. , 0.5, 1. , 4. ]]])
+    """
+    above = np.clip(np.searchsorted(levels, wanted, side="left"), 1, len(levels) - 1)
+    share = ((wanted - levels[above - 1]) / (levels[above] - levels[above - 1])).astype(values.dtype)
+    return values[..., above - 1] * (1 - share) + values[..., above] * share
+
+
+def _check(gallery: Gallery) -> None:
+    """What a file could have wrong."""
+    n, levels = len(gallery.values), gallery.levels
+    if gallery.values.ndim != 3 or n == 0 or not np.isfinite(gallery.values).all():
+        raise ValueError("values must be finite quantile functions (n, K, L)")
+    if levels.shape != gallery.values.shape[2:] or levels[0] != 0 or levels[-1] != 1 or (np.diff(levels) <= 0).any():
+        raise ValueError("levels must rise from 0 to 1, one for each value of a quantile function")
+    for name in ("subjects", "stimuli", "sources", "parts"):
+        x = getattr(gallery, name)
+        if x is not None and x.shape != (n,):
+            raise ValueError(f"{name} must hold one entry a sequence, {n} of them")
+    if not set(gallery.parts.tolist()) <= set(PARTS):
+        raise ValueError(f"parts must be {' or '.join(PARTS)}")
+    if gallery.method not in METHODS:
+        raise ValueError(f"there is no method {gallery.method!r}")
+    if (gallery.own is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):
+        raise ValueError("own levels must be there for a method with quantiles, and for no other")
+    if gallery.own is None and (gallery.vectors is None or gallery.vectors.ndim != 2 or len(gallery.vectors) != n
+                                or not np.isfinite(gallery.vectors).all()):
+        raise ValueError("vectors must be finite, one a sequence")

@@ -1,0 +1,50 @@
+"""Losses on the (N, N) matrix of a batch of N pairs: row i is anchor i against every positive."""
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from qpwl_core.common.checks import check_square
+
+
+def wasserstein_loss(distances: Tensor, multi_class: bool = False) -> Tensor:
+    """The paper's loss (Equation 8): Σ_i Σ_{j≠i} softplus(d_ii − d_ij), one term a pair of pairs. (N, N) -> ()
+
+    ``multi_class`` puts the negatives of an anchor into one logarithm, Σ_i log(1 + Σ_{j≠i} exp(d_ii − d_ij)), which
+    attends to the hard ones.
+
+    >>> wasserstein_loss(torch.tensor([[0.0, 200.0], [200.0, 0.0]]))
+    tensor(0.)
+    """
+    check_square("distances", distances)
+    if multi_class:
+        return F.cross_entropy(-distances, torch.arange(len(distances), device=distances.device), reduction="sum")
+    own = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
+    return F.softplus(distances.diagonal()[:, None] - distances)[own].sum()
+
+
+def n_pair_loss(similarities: Tensor, temperature: float = 1.0) -> Tensor:
+    """N-pair loss (Sohn 2016): mean_i log(1 + Σ_{j≠i} exp((s_ij − s_ii)/temperature)). (N, N) -> ()
+
+    On cosines and without a temperature below 1 it cannot fall under log(1 + (N−1)e⁻²).
+    """
+    check_square("similarities", similarities)
+    if not 0 < temperature < float("inf"):
+        raise ValueError(f"temperature must be a positive number, got {temperature}")
+    target = torch.arange(len(similarities), device=similarities.device)
+    return F.cross_entropy(similarities / temperature, target)
+
+
+def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float = 50.0, base: float = 0.5) -> Tensor:
+    """Multi-similarity loss (Wang et al. 2019), on cosines, with one positive an anchor. (N, N) -> ()
+
+    mean_i [log(1 + exp(−alpha (s_ii − base)))/alpha + log(1 + Σ_{j≠i} exp(beta (s_ij − base)))/beta]
+    """
+    check_square("similarities", similarities)
+    for name, value in (("alpha", alpha), ("beta", beta)):
+        if not 0 < value < float("inf"):
+            raise ValueError(f"{name} must be a positive number, got {value}")
+    own = torch.eye(len(similarities), dtype=torch.bool, device=similarities.device)
+    attract = F.softplus(-alpha * (similarities.diagonal() - base)) / alpha
+    repel = (beta * (similarities - base)).masked_fill(own, 0).logsumexp(1) / beta    # exp(0) is the 1 in the sum
+    return (attract + repel).mean()

@@ -1,0 +1,1 @@
+"""How a model learns: batches of pairs, the state of a run, one loop, many processes, tuning, what it costs."""

@@ -1,0 +1,147 @@
+"""The state of a training run: network, optimiser, best weights so far; one step, one validation, save and restore."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from qpwl_core.common.files import FileError, read_tensors, write_tensors
+from qpwl_core.data.preprocessing import fitted_from_dict, recipe_for
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.splits import people_apart
+from qpwl_core.evaluation.validation import validation_auc
+from qpwl_core.models.config import Config
+from qpwl_core.models.model import Model, embedder_of, load_weights
+from qpwl_core.training import processes
+from qpwl_core.training.devices import device_of, precision_of
+from qpwl_core.training.sampling import PairSampler
+
+WARM_UP = 0.15      # fraction of the steps in which the learning rate rises
+
+
+def learning_rate(step: int, config: Config) -> float:
+    """One cycle: up along a cosine from a 25th, down to nearly nothing. A function of the step alone."""
+    rise = max(1, round(WARM_UP * config.iterations))
+    if step < rise:
+        low, high, part = config.learning_rate / 25, config.learning_rate, step / rise
+    else:
+        low, high = config.learning_rate, config.learning_rate / 1e4
+        part = (step - rise) / max(1, config.iterations - rise)
+    return high + (low - high) * (1 + math.cos(math.pi * part)) / 2
+
+
+class Run:
+    """The state of a training: network, optimiser, best weights so far, and how to save and restore all of it."""
+
+    def __init__(self, config: Config, recordings: Recordings):
+        self.config, self.device = config, device_of(config.device)
+        learn, validate = people_apart(recordings, config.validation, config.seed)
+        self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
+        learn, sources = self.recipe.cut(learn)
+        self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
+        crop = round(config.crop * self.recipe.rate)
+        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout)
+        self.rows = processes.own_rows(self.sampler.pairs)     # of a batch, that this process embeds
+        self.length = crop or int(learn.lengths.min())
+        torch.manual_seed(config.seed)
+        self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
+        processes.share_batch_norms(self.embedder)
+        self.precision = precision_of(self.device)
+        self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
+        self.step, self.best_auc, self.worse, self.seconds = 0, None, 0, 0.0
+        self.best: dict[str, torch.Tensor] = {}
+
+    @property
+    def levels(self) -> tuple[float, ...] | None:
+        levels = self.embedder.levels
+        return None if levels is None else tuple(levels.detach().tolist())
+
+    def model(self, weights: dict[str, torch.Tensor] | None = None) -> Model:
+        """A model of its own, with these weights or the present ones; a softmax's head is for training alone."""
+        embedder = embedder_of(self.config, self.recipe.output_channels, self.length)
+        weights = weights or self.embedder.state_dict()
+        embedder.load_state_dict({k: v.cpu() for k, v in weights.items() if not k.startswith("head.")})
+        return Model(self.config, self.recipe, embedder.to(self.device).eval(), self.length)
+
+    def learn(self, batch) -> float:
+        """One step of Adam on one batch; returns the loss."""
+        self.embedder.train()
+        for group in self.optimiser.param_groups:
+            group["lr"] = learning_rate(self.step, self.config)
+        with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
+            filters, lengths = self.embedder.network(batch.x[self.rows].to(self.device), batch.lengths[self.rows])
+        own = self.embedder.aggregate(filters.float(), lengths)
+        anchors, positives = processes.gather(own, self.rows, len(batch.x)).chunk(2)
+        loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device))
+        self.optimiser.zero_grad()
+        (loss + self.config.penalty * self.embedder.penalty()).backward()
+        processes.average_gradients(self.embedder)
+        torch.nn.utils.clip_grad_norm_(self.embedder.parameters(), self.config.clip)
+        self.optimiser.step()
+        self.step += 1
+        value = loss.item()
+        if not math.isfinite(value):
+            raise ValueError(f"the loss is {value}")
+        return value
+
+    def check(self) -> float:
+        """Validation AUC of the present weights; the best ones are kept, and of equal ones the later."""
+        auc = 0.0
+        if processes.rank() == 0:
+            model = self.model()
+            embeddings = model.embed_cut(*self.validate)
+            auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
+        auc, = processes.from_first([auc], self.device)
+        better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc
+        self.worse = 0 if better else self.worse + 1
+        if better or equal:
+            self.best_auc = auc
+            self.best = {k: v.detach().cpu().clone() for k, v in self.embedder.state_dict().items()}
+        return auc
+
+    def save(self, path: Path) -> None:
+        """The whole state in one file."""
+        tensors = {f"now.{k}": v for k, v in self.embedder.state_dict().items()}
+        tensors |= {f"best.{k}": v for k, v in self.best.items()}
+        names = [name for name, _ in self.embedder.named_parameters()]
+        state = self.optimiser.state_dict()["state"]
+        tensors |= {f"adam.{names[i]}.{k}": v for i, held in state.items() for k, v in held.items()}
+        tensors["random"] = torch.get_rng_state()
+        facts = {"step": self.step, "best_auc": self.best_auc, "worse": self.worse, "seconds": self.seconds,
+                 "recipe": self.recipe.to_dict()}
+        arrays = {k: v.detach().cpu().numpy() for k, v in tensors.items()}
+        arrays |= {f"recipe.{k}": v for k, v in self.recipe.arrays.items()}
+        write_tensors(path, arrays, facts)
+
+    def restore(self, path: Path) -> None:
+        """Go on from a saved state."""
+        arrays, facts = read_tensors(path)
+        try:
+            self._restore(arrays, facts, path)
+        except FileError:
+            raise
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise FileError(f"{path} is not the checkpoint of a run: {' '.join(str(error).split())}") from None
+
+    def _restore(self, arrays: dict[str, np.ndarray], facts: dict, path: Path) -> None:
+        def part(prefix):
+            return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+
+        load_weights(self.embedder, part("now."), path)
+        recipe = fitted_from_dict(facts["recipe"], part("recipe."))
+        if recipe.to_dict() != self.recipe.to_dict() or not all(
+                np.allclose(x, self.recipe.arrays[name]) for name, x in recipe.arrays.items()):
+            raise FileError(f"{path} belongs to a run on other recordings; resume with those it was started with")
+        self.recipe = recipe
+        self.best = {k: torch.from_numpy(v.copy()) for k, v in part("best.").items()}
+        adam = part("adam.")
+        names = [name for name, _ in self.embedder.named_parameters()]
+        state = {i: {k: torch.from_numpy(adam[f"{name}.{k}"].copy()) for k in ("step", "exp_avg", "exp_avg_sq")}
+                 for i, name in enumerate(names) if f"{name}.step" in adam}
+        self.optimiser.load_state_dict({"state": state, "param_groups": self.optimiser.state_dict()["param_groups"]})
+        torch.set_rng_state(torch.from_numpy(arrays["random"].copy()))
+        self.step, self.best_auc, self.worse = facts["step"], facts["best_auc"], facts["worse"]
+        self.seconds = facts["seconds"]

@@ -1,0 +1,78 @@
+"""Batches of N pairs from N different people (Sohn 2016), of sequences of any length.
+
+Batch number ``step`` depends on the seed and on ``step`` alone: a run that was interrupted needs no sampler state to go
+on, and a batch prepared ahead by another thread is the batch it would have been.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from qpwl_core.data.errors import RecordingsError
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.models.batching import Batch, collate
+
+
+class PairSampler:
+    """Draws batches; ``crop`` (samples, 0 = none) cuts longer sequences at random.
+
+    ``sources`` (n,) says which recording a sequence was cut from: the two of a pair come from different ones where the
+    person has two, since windows of one recording resemble each other for reasons that are not the person's.
+    ``channel_dropout``: fraction of the channels of each sequence, drawn anew, that are zero in a batch, which is what
+    the recipes make of an ordinary value: no single electrode may tell who somebody is.
+    """
+
+    def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
+                 seed: int = 0, channel_dropout: float = 0.0):
+        names, self.labels = np.unique(recordings.subjects, return_inverse=True)
+        self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
+        self.people = np.array([i for i, own in enumerate(self.of_person) if len(own) >= 2])
+        if len(self.people) < 2:
+            raise RecordingsError(f"training needs at least two people with two sequences each, and there are "
+                                  f"{len(self.people)} such people")
+        self.sequences, self.classes = recordings.sequences, len(names)
+        self.sources = sources
+        self.pairs = min(pairs, len(self.people))
+        self.crop, self.seed, self.channel_dropout = crop, seed, channel_dropout
+
+    def batch(self, step: int) -> Batch:
+        """The batch of this step, the same whenever it is asked for."""
+        random = np.random.default_rng([self.seed, step])
+        people = random.choice(self.people, self.pairs, replace=False)
+        drawn = np.array([self._pair(person, random) for person in people]).T.ravel()       # anchors, then positives
+        batch = collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
+        if self.channel_dropout:           # in NumPy: PyTorch on this thread would keep cores from the one that trains
+            batch.x.numpy()[random.random(batch.x.shape[:2]) < self.channel_dropout] = 0
+        return batch
+
+    def _pair(self, person: int, random: np.random.Generator) -> tuple[int, int]:
+        own = self.of_person[person]
+        first = random.choice(own)
+        others = own[own != first]
+        if self.sources is not None:
+            apart = others[self.sources[others] != self.sources[first]]
+            others = apart if len(apart) else others
+        return first, random.choice(others)
+
+    def _cropped(self, sequence: np.ndarray, random: np.random.Generator) -> np.ndarray:
+        if not self.crop or len(sequence) <= self.crop:
+            return sequence
+        start = random.integers(len(sequence) - self.crop + 1)
+        return sequence[start:start + self.crop]
+
+    def batches(self, first: int, last: int, ahead: int = 2) -> Iterator[Batch]:
+        """The batches of steps first … last − 1, prepared ahead on another thread."""
+        with ThreadPoolExecutor(1, thread_name_prefix="batches") as worker:
+            waiting = [worker.submit(self.batch, step) for step in range(first, min(first + ahead, last))]
+            try:
+                for step in range(first, last):
+                    ready = waiting.pop(0).result()
+                    if step + ahead < last:
+                        waiting.append(worker.submit(self.batch, step + ahead))
+                    yield ready
+            finally:
+                for future in waiting:
+                    future.cancel()

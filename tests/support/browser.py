@@ -1,0 +1,98 @@
+"""A real browser on a real server, and a clock that stops when the page is still."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.places import ROOT
+
+# The system's Chromium where there is one, else Playwright's own; it asks the web for nothing by itself.
+LAUNCH = {"executable_path": next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
+                                  None),
+          "args": ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+                   "--disable-background-networking", "--disable-component-update"]}
+QUIET = 350              # milliseconds without a change after which a page counts as still
+
+# The header has a spinner of its own, which says that the server works and is no part of the page.
+WATCH = """
+() => {
+  if (window.lastChange !== undefined) return;
+  window.lastChange = performance.now();
+  const outside = '[data-testid="stStatusWidget"], [data-testid="stHeader"], [data-testid="stToolbar"]';
+  new MutationObserver(changes => {
+    if (changes.some(change => !(change.target.closest && change.target.closest(outside))))
+      window.lastChange = performance.now();
+  }).observe(document.body, {subtree: true, childList: true, attributes: true, characterData: true});
+}
+"""
+STILL = f"""
+() => {{
+  const app = document.querySelector('[data-testid="stApp"]');
+  const done = app && app.dataset.testScriptState === 'notRunning';
+  const still = performance.now() - window.lastChange > {QUIET};
+  const seen = box => box.bottom > 0 && box.top < window.innerHeight;
+  const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')]
+    .filter(chart => seen(chart.getBoundingClientRect()));
+  const whole = document.querySelector('h1') && !document.querySelector('[data-testid="stSkeleton"]')
+    && charts.every(chart => chart.querySelector('.main-svg'));
+  return done && still && whole ? window.lastChange : false;
+}}
+"""
+
+
+@contextmanager
+def serving(script: Path, **environment):
+    """A Streamlit script as a person starts it, on a free port: yields its address and process."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port), "--server.headless",
+               "true", "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
+    with subprocess.Popen(command, cwd=script.parent, env=os.environ | environment, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            for _ in range(240):
+                try:
+                    urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
+                    break
+                except OSError:
+                    time.sleep(0.25)
+            yield f"http://localhost:{port}", process
+        finally:
+            process.kill()
+
+
+def serving_app(**environment):
+    """The app as a person starts it: yields its address and process."""
+    return serving(ROOT / "app.py", **environment)
+
+
+@contextmanager
+def chromium():
+    """A browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**LAUNCH)
+        yield browser
+        browser.close()
+
+
+def until_still(page, timeout: float = 60) -> float:
+    """Wait until the script has run and the page no longer changes; the time of its last change, in seconds."""
+    page.evaluate(WATCH)
+    return page.wait_for_function(STILL, timeout=timeout * 1000, polling=50).json_value() / 1000
+
+
+def timed(page, act) -> float:
+    """Seconds from an act of the person to the last change that it makes to the page."""
+    until_still(page)
+    start = page.evaluate("() => window.lastChange = performance.now()") / 1000
+    act()
+    return until_still(page) - start

@@ -1,0 +1,36 @@
+"""Recordings and options so small that a training takes a fraction of a second."""
+
+import io
+
+import numpy as np
+
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.models.config import Config
+
+
+def tiny_recordings(people=8, each=6, samples=40, seed=0, domain="generic"):
+    """People who differ in level and spread; sequences of different lengths, two stimuli in turn."""
+    random = np.random.default_rng(seed)
+    channels = {"eye": ("x", "y"), "generic": ("a", "b"), "gait": ("a", "b"), "eeg": ("a", "b")}[domain]
+    sequences = [(0.4 * i + (1 + 0.3 * i) * random.normal(size=(int(random.integers(samples // 2, samples)), 2)))
+                 for i in range(people) for _ in range(each)]
+    subjects = [f"p{i}" for i in range(people) for _ in range(each)]
+    stimuli = [f"s{j % 2}" for _ in range(people) for j in range(each)]
+    return Recordings(sequences, subjects, channels, 20.0, stimuli, {"name": "tiny", "domain": domain})
+
+
+def tiny_config(**changes) -> Config:
+    """Two layers of four filters, twelve steps, three validations."""
+    options = {"filters": 4, "layers": 2, "kernel": 3, "points": 4, "pairs": 4, "iterations": 12, "validate_every": 4,
+               "width": 0.05}
+    return Config(**options | changes)
+
+
+def tiny_npz(recordings=None, **changes) -> bytes:
+    """An .npz file of recordings, with some of its arrays changed."""
+    made = recordings or tiny_recordings()
+    arrays = {"values": np.concatenate(made.sequences), "lengths": made.lengths, "subjects": made.subjects,
+              "channels": np.array(made.channels), "rate": np.array(made.rate), "stimuli": made.stimuli}
+    file = io.BytesIO()
+    np.savez(file, **{name: x for name, x in (arrays | changes).items() if x is not None})
+    return file.getvalue()

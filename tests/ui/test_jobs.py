@@ -1,0 +1,224 @@
+"""Training jobs as real processes: they queue, stop, die and go on, and files alone tell."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from qpwl_core.common.files import FileError, read_json
+from qpwl_core.data.splits import split
+from qpwl_core.evaluation.evaluate import evaluate_distances
+from qpwl_core.models.gallery import load_gallery
+from qpwl_core.models.model import load_model
+from tests.support.places import ROOT
+from tests.support.tiny import tiny_config, tiny_recordings
+from ui.library import jobs
+from ui.library import models as library
+
+CONFIG = tiny_config(iterations=300, validate_every=100)
+ENDLESS = replace(CONFIG, iterations=10**6)
+PEOPLE = tiny_recordings(people=12, each=7)
+
+
+@pytest.fixture
+def runs(tmp_path):
+    yield tmp_path / "runs"
+    for job in jobs.jobs(tmp_path / "runs"):
+        jobs.stop(job)
+    for child in jobs._children:
+        child.wait(20)
+
+
+def start(runs, config=CONFIG, people=PEOPLE, kind="train", **more):
+    return jobs.submit(runs, kind, "a title", "own:tiny", config, people, **more)
+
+
+def until(job, wanted, seconds=240):
+    """The job as soon as ``wanted(job)`` is true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        now = jobs.find(job.folder.parent, job.id)
+        if now and wanted(now):
+            return now
+        time.sleep(0.02)
+    raise AssertionError(f"{now.state}: {now.now}; {(job.folder / 'log.txt').read_text()[-2000:]}")
+
+
+def ended(job):
+    return not job.alive
+
+
+def learning(job):
+    return job.state == "running" and job.now.get("step", 0) >= 3
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run that nothing disturbed."""
+    return until(start(tmp_path_factory.mktemp("runs")), ended)
+
+
+def test_it_ends_as_a_model_with_its_gallery_and_results(finished, monkeypatch):
+    assert (finished.state, finished.now["note"]) == ("finished", "")
+    monkeypatch.setattr(library, "SHIPPED", finished.folder / "none")
+    monkeypatch.setenv("QPWL_RUNS", str(finished.folder.parent))
+    entry, = library.entries()
+    assert (entry.kind, entry.title, entry.has_gallery, entry.id) == ("trained", "a title", True, finished.id)
+    model, gallery = load_model(entry.folder), load_gallery(entry.folder)
+    assert gallery.model == model.checksum
+    parts = split(PEOPLE)
+    assert gallery.part("test").people == sorted(set(parts.test.subjects.tolist()))
+    assert gallery.part("calibration").people == entry.card["split"]["validation"]
+    assert not set(entry.card["split"]["train"]) & set(entry.card["split"]["validation"] + entry.card["split"]["test"])
+    seen = model.embed(parts.test)
+    wanted, _ = evaluate_distances(model.distances(seen), seen.subjects, seen.sources)
+    found = entry.card["results"]["verification"]["1"]["auc"]
+    assert found == pytest.approx(wanted["verification"]["1"]["auc"], abs=1e-3)
+    assert finished.now["test_auc"] == found
+
+
+def test_its_curve(finished):
+    curve = finished.curve()
+    assert [r["step"] for r in curve] == sorted({r["step"] for r in curve})
+    assert curve[-1]["step"] == 300
+    assert [r["step"] for r in curve if r["auc"] is not None] == [100, 200, 300]
+    assert max(r["auc"] for r in curve if r["auc"] is not None) == finished.now["best_auc"]
+    assert len(curve[0]["levels"]) == 6
+    written = [json.loads(line) for line in (finished.folder / "metrics.jsonl").read_text().splitlines()]
+    np.testing.assert_allclose([r["loss"] for r in curve], [r["loss"] for r in written])
+
+
+def same_weights(a, b):
+    return read_json(a.folder / "card.json")["sha256"] == read_json(b.folder / "card.json")["sha256"]
+
+
+def test_stopped_within_a_second_and_resumed_it_ends_the_same(runs, finished):
+    job = until(start(runs), learning)
+    asked = time.monotonic()
+    jobs.stop(job)
+    job = until(job, ended)
+    assert time.monotonic() - asked < 1
+    assert job.state == "stopped"
+    assert 0 < job.now["step"] < 300
+    jobs.resume(job)
+    with pytest.raises(FileError, match="running already"):
+        jobs.resume(job)
+    job = until(job, ended)
+    assert job.state == "finished"
+    assert same_weights(job, finished)
+    assert [r["step"] for r in job.curve()] == sorted({r["step"] for r in job.curve()})
+
+
+def test_killed_it_is_interrupted_and_resumes_the_same(runs, finished):
+    job = until(start(runs), lambda job: job.now.get("best_auc") is not None)
+    jobs._children[-1].kill()
+    job = until(job, ended)
+    assert job.state == "interrupted"
+    jobs.resume(job)
+    job = until(job, ended)
+    assert job.state == "finished"
+    assert same_weights(job, finished)
+
+
+def test_a_step_that_takes_long_is_stopped_as_quickly(runs):
+    slow = tiny_config(filters=768, layers=16, kernel=15, iterations=50)
+    job = until(start(runs, slow), lambda job: job.now["note"] == "training")
+    time.sleep(0.5)
+    asked = time.monotonic()
+    jobs.stop(job)
+    assert until(job, ended).state == "stopped"
+    assert time.monotonic() - asked < 1
+
+
+def test_one_at_a_time_in_the_order_they_came(runs):
+    first, second, third = (start(runs, config) for config in (ENDLESS, CONFIG, CONFIG))
+    until(first, learning)
+    time.sleep(0.5)                              # all have looked for their turn
+    assert [job.state for job in jobs.jobs(runs)] == ["queued", "queued", "running"]
+    assert [job.id for job in jobs.jobs(runs)] == [third.id, second.id, first.id]
+    assert [job.id for job in jobs.ahead_of(third)] == [second.id, first.id]
+    jobs.stop(second)                            # leaves the queue
+    assert until(second, ended).state == "stopped"
+    with pytest.raises(FileError, match="running"):
+        jobs.delete(first)
+    jobs.stop(first)
+    assert until(third, ended).state == "finished"
+    assert jobs.find(runs, second.id).state == "stopped"
+    jobs.delete(until(first, ended))
+    assert jobs.find(runs, first.id) is None
+    assert not first.folder.exists()
+
+
+def test_it_outlives_the_server_that_started_it(runs):
+    PEOPLE.save(runs.parent / "people.npz")
+    code = ("import sys; from pathlib import Path; from qpwl_core.data.loading import load_recordings; "
+            "from ui.library.jobs import submit; from tests.ui.test_jobs import CONFIG; "
+            "print(submit(Path(sys.argv[1]), 'train', 't', 'own:x', CONFIG, load_recordings(sys.argv[2])).id); "
+            "import os; sys.stdout.flush(); os._exit(1)")
+    done = subprocess.run([sys.executable, "-c", code, str(runs), str(runs.parent / "people.npz")], cwd=ROOT, text=True,
+                          capture_output=True, env=os.environ | {"PYTHONPATH": str(ROOT)}, check=False)
+    job = jobs.find(runs, done.stdout.strip())
+    assert job.alive
+    assert until(job, ended).state == "finished"
+
+
+def test_a_dead_process_is_known_by_its_lock_and_not_by_its_number(runs, finished):
+    """Whatever process has its number by now."""
+    folder = runs / "0123456789ab"
+    folder.mkdir(parents=True)
+    (folder / "lock").touch()
+    spec = read_json(finished.folder / "job.json")
+    (folder / "job.json").write_text(json.dumps(spec))
+    jobs.write_state(folder, state="running", note="", pid=os.getpid())
+    job = jobs.find(runs, folder.name)
+    assert job.state == "interrupted"
+    jobs.stop(job)
+    assert not (folder / "stop").exists()
+
+
+@pytest.mark.parametrize("name", ["../x", "", None, "0123456789ab", "a" * 12, "/etc"])
+def test_what_is_no_job(runs, name):
+    (runs / "aaaaaaaaaaaa").mkdir(parents=True)
+    (runs / "aaaaaaaaaaaa" / "job.json").write_text("{")
+    assert jobs.find(runs, name) is None
+    assert jobs.jobs(runs) == []
+
+
+@pytest.mark.parametrize(("config", "people", "message"), [
+    (CONFIG, tiny_recordings(people=4), "at least three people"),
+    (replace(CONFIG, learning_rate=1e30), PEOPLE, "diverged at step"),
+])
+def test_a_failure_is_one_sentence(runs, config, people, message):
+    job = until(start(runs, config, people), ended)
+    assert job.state == "failed"
+    assert message in job.now["note"]
+    assert "\n" not in job.now["note"]
+
+
+def test_people_with_few_sequences_still_give_a_model(runs):
+    job = until(start(runs, CONFIG, tiny_recordings(people=10, each=3)), ended)
+    assert job.state == "finished"
+    assert "could not be evaluated" in job.now["note"]
+    assert load_gallery(job.folder).people
+
+
+def test_a_grid(runs):
+    grid = {"points": [2, 6], "p": [1.0, 2.0]}
+    job = until(start(runs, replace(CONFIG, iterations=150), kind="grid", grid=grid), lambda job: len(job.cells()) >= 1)
+    jobs.stop(job)
+    job = until(job, ended)
+    assert job.state == "stopped"
+    begun = job.cells()
+    assert 1 <= len(begun) < 4
+    jobs.resume(job)
+    job = until(job, ended)
+    assert job.state == "finished"
+    cells = job.cells()
+    assert cells[:len(begun)] == begun, "what was done is not done again"
+    assert [(cell["points"], cell["p"]) for cell in cells] == [(2, 1.0), (2, 2.0), (6, 1.0), (6, 2.0)]
+    assert all(0 < cell["auc"] <= 1 and 0 < cell["test_auc"] <= 1 for cell in cells)

@@ -1,0 +1,111 @@
+"""Results: the study on screen is the study in the files, and the paper stands beside it."""
+
+import json
+
+import pandas as pd
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from qpwl_core.study import paper
+from tests.support.pages import figures_on
+from tests.support.places import ROOT
+
+pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
+
+
+def small_study() -> dict:
+    """Two methods on two sets, as `study.report` writes them."""
+    verified, differences, fractions = [], [], {"identification": [], "imposters": []}
+    for place, name in enumerate(("gait-hapt", "eye-simulated")):
+        for shift, method in enumerate(("qp-wl", "mp-npl")):
+            for n in range(1, 6):
+                auc = 0.9 + 0.01 * n - 0.02 * shift - 0.005 * place
+                published = paper.VERIFICATION["gait"][method][n - 1] if name == "gait-hapt" else (None, None)
+                verified.append({"set": name, "method": method, "n": n, "auc": auc, "se": 0.0012, "low": auc - 0.02,
+                                 "high": auc + 0.02, "eer": 0.1, "fnmr_0.1": 0.1, "fnmr_0.01": None, "d_prime": 2.0,
+                                 "paper_auc": published[0], "paper_se": published[1]})
+                if shift:
+                    differences.append({"set": name, "method": "qp-wl", "against": method, "n": n, "difference": 0.02,
+                                        "low": -0.01, "high": 0.05, "leads": True, "clear": False})
+            for which, measure in (("identification", "accuracy"), ("imposters", "auc")):
+                fractions[which] += [{"set": name, "method": method, "fraction": f, measure: 1 - f / 2, "se": 0.01,
+                                      "count": 20} for f in (0.1, 0.5)]
+    terms = {"licence": "CC BY 4.0", "citation": "Someone <b>bold</b>", "url": ""}
+    sets = {name: {"title": title, "domain": "gait", "simulated": name == "eye-simulated", "fixed": False,
+                   "stands_for": "LTMM", "terms": terms, "people": "10 people, 100 trials a repeat",
+                   "differs": paper.differs(name), "verdicts": ["QP-WL leads MP-NPL at every n."]}
+            for name, title in (("gait-hapt", "Gait · HAPT"), ("eye-simulated", "Eye (simulated)"))}
+    return {"format": "qpwl-study", "version": 1, "preset": "smoke", "command": "python -m qpwl_core study",
+            "budget": "4 trainings", "sets": sets, "methods": {"qp-wl": "QP-WL", "mp-npl": "MP-NPL"},
+            "verification": verified, "differences": differences, **fractions}
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_RESULTS", str(tmp_path))
+    return tmp_path
+
+
+def write(folder, study):
+    (folder / "study.json").write_text(json.dumps(study))
+    (folder / "report.html").write_text("<h1>report</h1>")
+    pd.DataFrame([{"set": "gait-hapt", "method": m, "n": n, "fpr": x, "tpr": x ** 0.1, "se": 0.01}
+                  for m in ("qp-wl", "mp-npl") for n in range(1, 6) for x in (0.0, 0.1, 1.0)]
+                 ).to_csv(folder / "roc.csv", index=False)
+
+
+def opened():
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120).run()
+    return app.switch_page("pages/results.py").run()
+
+
+def test_before_a_study_it_says_how_to_run_one_and_shows_the_paper(folder):
+    app = opened()
+    assert not app.exception
+    assert "No study has been run" in app.info[0].value
+    assert "python -m qpwl_core study" in app.code[0].value
+    assert app.table[0].value["n = 1"][0] == "0.9466 ± 0.0032", "the paper's eye data, QP-WL"
+
+
+def test_ours_stands_beside_the_papers(folder):
+    write(folder, small_study())
+    app = opened()
+    assert not app.exception
+    app.segmented_control(key="results_view").set_value("table").run()
+    table = app.table[0].value.set_index("AUC")
+    assert table.loc["QP-WL, ours", "n = 3"] == "0.9300 ± 0.0012"
+    assert table.loc["MP-NPL, the paper", "n = 5"] == "0.9757 ± 0.0012"
+    assert app.table[1].value["FNMR at FMR 1 %"].tolist() == ["not measurable"] * 2
+    assert any("HAPT instead of LTMM" in info.value for info in app.info), "what differs is said plainly"
+    assert not any("<b>" in caption.value for caption in app.caption)
+
+
+def test_filters_change_what_is_shown(folder):
+    write(folder, small_study())
+    app = opened()
+    app.segmented_control(key="results_view").set_value("table").run()
+    app.segmented_control(key="n").set_value(5).run()
+    assert app.table[1].value["AUC, people resampled"][0] == "0.9500 (0.930 to 0.970)"
+    app.multiselect(key="results-methods-gait-hapt").set_value(["mp-npl"]).run()
+    assert [name.split(",")[0] for name in app.table[0].value["AUC"]] == ["MP-NPL", "MP-NPL"]
+    app.selectbox(key="results-set").set_value("eye-simulated").run()
+    assert not app.exception
+    assert any("nothing about people" in warning.value for warning in app.warning)
+    assert len(app.table[0].value) == 2, "the paper has no simulated data"
+
+
+@pytest.mark.parametrize(("view", "pictures"), [("leads", 1), ("table", 0), ("curves", 2), ("people", 2)])
+def test_every_view_of_the_study_that_ships(view, pictures):
+    app = opened()
+    app.segmented_control(key="results_view").set_value(view).run()
+    assert not app.exception
+    assert len(figures_on(app)) == pictures
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"format": "other"}', '{"format": "qpwl-study", "version": 9}'])
+def test_a_damaged_file_is_one_sentence(folder, text):
+    (folder / "study.json").write_text(text)
+    app = opened()
+    assert not app.exception
+    assert "cannot be read" in app.error[0].value
+    assert app.code, "and how to make it again"

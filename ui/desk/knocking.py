@@ -1,0 +1,152 @@
+"""Who knocks at the desk, with which sequences, against which threshold, and what the desk said last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import streamlit as st
+import torch
+
+from qpwl_core.desk.calibration import DEFAULT_FMR
+from ui.desk.enrolling import choose_data
+from ui.desk.scene import Scene, calibration_for, keep_among
+from ui.desk.verdict import show_ladder, show_reasons, show_truth, show_verdict
+from ui.shell.frame import KEPT
+from ui.shell.text import plain
+
+RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
+WHO = {"known": "Enrolled", "stranger": "Stranger", "data": "Data or file"}
+PRESETS = {"An owner": ("known", "who"), "A stranger": ("stranger", "who"), "A false claim": ("stranger", "claim")}
+QUESTIONS = {"who": "Who is it?", "claim": "Is it …?"}
+
+
+@dataclass(frozen=True, eq=False)
+class Visitor:
+    """Someone at the desk."""
+
+    presented: torch.Tensor         # (n, *shape)
+    truth: str | None               # who they are, where that is known
+    known_as: str | None            # the name they are enrolled under
+
+
+def show_knocking(scene: Scene) -> None:
+    """The choices on the left, the verdict and the ladder on the right, the reasons below."""
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        st.subheader("Knock", anchor=False)
+        if scene.gallery:
+            with st.container(horizontal=True, gap="small"):
+                for label, (who, question) in PRESETS.items():
+                    st.button(label, key=f"desk-try-{who}-{question}", on_click=_try, args=(who, question))
+        n = choose_n()
+        visitor = choose_visitor(scene, n)
+        claimed = choose_question(scene)
+        if visitor is None:
+            return
+        threshold = choose_threshold(scene, len(visitor.presented), claimed is not None)
+        settings = visitor.presented.numpy().tobytes(), threshold, claimed, scene.enrolled.names
+        if st.button("Present", type="primary", icon=":material/door_front:", key="desk-present", width="stretch"):
+            _present(scene, visitor, threshold, claimed, settings)
+    decision, of, made_with = st.session_state.get("desk_decision", (None, None, None))
+    with right:
+        if decision is None or decision.model != scene.desk.space.model:
+            _explain()
+            return
+        show_verdict(decision)
+        if made_with != settings:
+            st.caption(":material/update: This was the last decision. Press **Present** for what is chosen now.")
+        if of.truth is not None:
+            show_truth(decision, of.truth, of.known_as)
+        if decision.copies:
+            st.warning(f"{decision.copies} of the presented sequences are enrolled themselves: no fair match.",
+                       icon=":material/content_copy:")
+        colours = dict.fromkeys(decision.names, "#999999") | scene.colours     # some may have left since
+        show_ladder(decision, colours, "desk-ladder")
+    show_reasons(decision, scene.desk.space, colours, "desk-why")
+
+
+def choose_n() -> int:
+    return st.slider("Sequences presented, n", 1, 5, 5, key="desk-n", **KEPT)
+
+
+def choose_visitor(scene: Scene, n: int) -> Visitor | None:
+    """Someone enrolled with sequences that are not, a stranger, or a person of a data set or file."""
+    options = WHO if scene.gallery else {"data": WHO["data"]}
+    keep_among("desk-who", list(options))
+    who = st.segmented_control("Who knocks", list(options), format_func=options.get, default=next(iter(options)),
+                               required=True, key="desk-who", **KEPT)
+    if who == "data":
+        chosen = choose_data(scene.entry, "desk-guest")
+        if chosen is None:
+            return None
+        person, sequences, truth = chosen[0], chosen[1], None
+    else:
+        pool = sorted(scene.known) if who == "known" else [x for x in scene.gallery if x not in scene.known]
+        if not pool:
+            st.info("Nobody of the gallery is enrolled: enrol one, or let a stranger knock." if who == "known" else
+                    "Everyone of the gallery is enrolled: remove someone to have a stranger.", icon=":material/group:")
+            return None
+        keep_among(f"desk-{who}", pool)
+        person = st.selectbox("Person", pool, key=f"desk-{who}", **KEPT, format_func=lambda x: (
+            x if scene.known.get(x, x) == x else f"{x}, enrolled as {scene.known[x]}"))
+        sequences, truth = scene.gallery[person], person
+    draw = st.number_input("Draw of sequences", 1, 999, 1, key="desk-draw", **KEPT, help="Another number, other ones.")
+    presented, fair = sequences.to_present(scene.enrolled, n, draw)
+    if not len(presented):
+        st.info("All sequences of this person are enrolled: there is none left to knock with.", icon=":material/info:")
+        return None
+    if not fair:
+        st.caption("Of every recording of this person a part is enrolled, so what knocks was cut from the same "
+                   "recordings: an easier match than on another day.")
+    if len(presented) < n:
+        st.caption(f"Only {len(presented)} sequences are left to knock with.")
+    return Visitor(presented, truth, scene.known.get(truth))
+
+
+def choose_question(scene: Scene) -> str | None:
+    """Identification (None), or the name that is claimed."""
+    question = st.segmented_control("Question", list(QUESTIONS), format_func=QUESTIONS.get, default="who",
+                                    required=True, key="desk-question", **KEPT)
+    if question == "who":
+        return None
+    keep_among("desk-claimed", scene.enrolled.names)
+    return st.selectbox("They claim to be", list(scene.enrolled.names), key="desk-claimed", **KEPT)
+
+
+def choose_threshold(scene: Scene, n: int, claim: bool) -> float:
+    """For a rate of strangers let in, set on calibration people, or by hand."""
+    usual, how = calibration_for(scene, DEFAULT_FMR, n, claim), "hand"
+    if usual is not None:
+        how = st.segmented_control("Threshold", ["rate", "hand"], default="rate", required=True, key="desk-how",
+                                   format_func={"rate": "For a rate", "hand": "By hand"}.get, **KEPT)
+    if how == "hand":
+        if usual is None:
+            st.caption("This model has no calibration people to set a rate on: look at the ladder and choose.")
+        return st.number_input("Largest distance let in", value=float(f"{usual.threshold:.4g}") if usual else 1.0,
+                               format="%.4f", key="desk-threshold", **KEPT)
+    rate = st.select_slider("Strangers let in", RATES, DEFAULT_FMR, key="desk-fmr", format_func="{:.0%}".format, **KEPT)
+    found = calibration_for(scene, rate, n, claim)
+    owners = "" if found.refused is None else (f" It would send away {found.refused:.0%} of their owners "
+                                               f"({found.owners} trials).")
+    st.caption(plain(found.note + owners))
+    return found.threshold
+
+
+def _try(who: str, question: str) -> None:
+    st.session_state["desk-who"], st.session_state["desk-question"] = who, question
+
+
+def _present(scene: Scene, visitor: Visitor, threshold: float, claimed: str | None, settings: tuple) -> None:
+    try:
+        st.session_state.pop("desk_said", None)
+        decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed)
+        st.session_state["desk_decision"] = decision, visitor, settings
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+
+
+def _explain() -> None:
+    st.info("Someone stands at the desk. Press **Present** to see whether they get in.", icon=":material/door_front:")
+    st.latex(r"d_j(n) = \frac1n \sum_{i=1}^{n} \; \min_{s \,\in\, \text{enrolled of } j} \; d(s_i, s)")
+    st.caption("Of each presented sequence the distance to person j's nearest enrolled one, and of those the mean. The "
+               "nearest person gets in, unless even that distance is above the threshold.")

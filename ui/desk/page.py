@@ -1,0 +1,66 @@
+"""The enrolment desk: enrol people, let someone knock, see whether they get in, and why."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.common.files import FileError
+from ui.desk.audience import audience
+from ui.desk.enrolling import show_enrolled, show_enrolling, show_message
+from ui.desk.knocking import choose_n, choose_threshold, show_knocking
+from ui.desk.scene import Scene, set_scene
+from ui.library.models import choose_model
+from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+
+VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
+
+
+def show_desk(scene: Scene) -> None:
+    left, right = st.columns([3, 2], gap="large")
+    with right:
+        show_enrolling(scene)
+    with left:
+        show_message()
+        show_enrolled(scene)
+    if scene.people:
+        st.divider()
+        show_knocking(scene)
+
+
+def show_audience(scene: Scene) -> None:
+    show_message()
+    if not scene.people or not scene.gallery:
+        show_enrolled(scene)
+        return
+    with st.expander("Threshold and number of sequences", icon=":material/tune:"):
+        n = choose_n()
+        threshold = choose_threshold(scene, n, claim=False)
+    audience(scene, n, threshold)
+
+
+def show_log(scene: Scene) -> None:
+    rows = scene.desk.log(500)
+    if not rows:
+        st.info("No decision has been made with this model yet: present someone at the desk.",
+                icon=":material/history:")
+        return
+    table = pd.DataFrame(rows).drop(columns="model")
+    st.dataframe(table.assign(decided=table["decided"].fillna("rejected")), hide_index=True,
+                 height=min(40 + 35 * len(rows), 600))
+    st.caption(f"The last {len(rows)} decisions with this model, the newest first; times are UTC. The export has all.")
+    st.download_button("Export (CSV)", scene.desk.log_csv, "decisions.csv", "text/csv", on_click="ignore",
+                       icon=":material/download:", key="desk-log-csv")
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Enrolment desk", "Someone knocks. Do we know them, and do they get in?")
+    if (entry := choose_model(gallery=False)) is not None:
+        view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="desk", required=True,
+                                    key="desk-view", label_visibility="collapsed", **KEPT)
+        try:
+            {"desk": show_desk, "audience": show_audience, "log": show_log}[view](set_scene(entry))
+        except FileError as error:
+            st.error(plain(str(error)), icon=":material/error:")

@@ -1,0 +1,155 @@
+"""What the enrolment desk works with: the database of a model, the sequences of people, and the threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import streamlit as st
+import torch
+
+from qpwl_core.common.paths import desk_folder
+from qpwl_core.data.errors import RecordingsError
+from qpwl_core.desk.calibration import Calibration, calibrate
+from qpwl_core.desk.database import Desk, Person
+from qpwl_core.desk.decisions import Enrolled
+from qpwl_core.desk.space import own_values, space_of, space_of_gallery
+from ui.library.data import OWN, recordings_for
+from ui.library.models import Entry, distances_of, gallery_of, model_of
+from ui.shell.palette import COLOURS, colours_of
+
+MOST_RECORDINGS = 100      # of one person that are embedded
+
+
+@dataclass(frozen=True, eq=False)
+class Sequences:
+    """The embeddings of one person at hand: (n, *shape), and the recording that each was cut from (n,)."""
+
+    values: torch.Tensor
+    sources: np.ndarray
+
+    def to_enrol(self, count: int) -> torch.Tensor:
+        """The first ones, recording by recording, so that whole recordings are left to present."""
+        return self.values[np.argsort(self.sources, kind="stable")[:count].copy()]
+
+    def to_present(self, enrolled: Enrolled, n: int, draw: int) -> tuple[torch.Tensor, bool]:
+        """n of them that are not enrolled, by chance; of recordings of which nothing is enrolled, where there are any.
+
+        Returns them, and whether that was so. With none left at all, they are empty.
+        """
+        known = np.array([name is not None for name in enrolled.owners_of(self.values.numpy())])
+        fresh = ~known & ~np.isin(self.sources, self.sources[known])
+        fair = bool(fresh.any())
+        left = np.flatnonzero(fresh if fair else ~known)
+        chosen = np.random.default_rng(draw).permutation(left)[:n]
+        return self.values[chosen], fair
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """What the page is about, read once a run: the model, its database, and everyone at hand."""
+
+    entry: Entry
+    desk: Desk
+    gallery: dict[str, Sequences]       # test people of the model's gallery
+    enrolled: Enrolled
+    people: list[Person]
+    known: dict[str, str]               # of the gallery those enrolled, and the name they have there
+    colours: dict[str, str]
+
+
+def set_scene(entry: Entry) -> Scene:
+    """Open the desk of a model; a FileError says what is wrong with its file."""
+    desk, gallery = open_desk(entry), of_gallery(entry)
+    enrolled = desk.enrolled()
+    return Scene(entry, desk, gallery, enrolled, desk.people(), enrolled_people(gallery, enrolled),
+                 colours_at(gallery, enrolled))
+
+
+def open_desk(entry: Entry) -> Desk:
+    """The database of a model, opened once for all sessions; a FileError says what is wrong with it."""
+    folder = desk_folder()
+    there = (folder / f"{entry.card['sha256'][:16]}.sqlite").exists()
+    return _desk(str(entry.folder), entry.card["sha256"], str(folder), there)
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _desk(folder: str, checksum: str, place: str, there: bool) -> Desk:
+    entry = Entry("", "", Path(folder), {"sha256": checksum})
+    return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)))
+
+
+def of_gallery(entry: Entry) -> dict[str, Sequences]:
+    """The test people of a model's gallery, by name; none where there is no gallery."""
+    return _of_gallery(str(entry.folder), entry.card["sha256"], gallery_of(entry)) if entry.has_gallery else {}
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _of_gallery(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
+    test = _gallery.part("test")
+    values = own_values(test)
+    return {name: Sequences(values[test.subjects == name], test.sources[test.subjects == name]) for name in test.people}
+
+
+def of_data(entry: Entry, data: str, subject: str) -> Sequences:
+    """A person of a data set or an upload, seen by the model; kept, as embedding takes a while."""
+    kept = st.session_state.setdefault("desk_embedded", {}) if data.startswith(OWN) else _embedded()
+    key = entry.card["sha256"], data, subject, id(recordings_for(data))
+    if key not in kept:
+        recordings = recordings_for(data).select(subjects=subject)
+        recordings = recordings.select(index=np.arange(min(len(recordings), MOST_RECORDINGS)))
+        bar = st.progress(0.0, "Embedding …")
+        try:
+            seen = model_of(entry).embed(recordings, lambda done, of: bar.progress(done / of, f"{done} of {of}"))
+        except ValueError as error:
+            raise RecordingsError(f"this model cannot take these recordings: {error}") from None
+        finally:
+            bar.empty()
+        if len(kept) >= 32:
+            kept.pop(next(iter(kept)))
+        kept[key] = Sequences(seen.values, seen.sources)
+    return kept[key]
+
+
+@st.cache_resource
+def _embedded() -> dict:
+    """What was embedded of registered data sets, for all sessions, the last 32."""
+    return {}
+
+
+def keep_among(key: str, options) -> None:
+    """Where the kept choice of a widget is no longer on offer, take the first that is, and let the browser know."""
+    if key in st.session_state and st.session_state[key] not in options:
+        st.session_state[key] = options[0]
+
+
+def enrolled_people(gallery: dict[str, Sequences], enrolled: Enrolled) -> dict[str, str]:
+    """Which people of the gallery are enrolled, person to the name they are enrolled under."""
+    names = {person: [name for name in enrolled.owners_of(of.values.numpy()) if name] for person, of in gallery.items()}
+    return {person: found[0] for person, found in names.items() if found}
+
+
+def colours_at(gallery: dict[str, Sequences], enrolled: Enrolled) -> dict[str, str]:
+    """A colour for everyone: whoever comes from the gallery keeps the one they have on all pages, under any name."""
+    colours = colours_of(list(gallery))
+    come_from = {name: person for person, name in enrolled_people(gallery, enrolled).items()}
+    return colours | {name: colours.get(come_from.get(name, name), COLOURS[i % len(COLOURS)])
+                      for i, name in enumerate(enrolled.names)}
+
+
+def calibration_for(scene: Scene, fmr: float, n: int, claim: bool) -> Calibration | None:
+    """The threshold for a false match rate with those who are enrolled now, or None without calibration people."""
+    entry, people = scene.entry, scene.people
+    if not entry.has_gallery or not (gallery_of(entry).parts == "calibration").any():
+        return None
+    sequences = int(np.median([person.sequences for person in people])) if people else 1
+    return _calibrated(str(entry.folder), entry.card["sha256"], fmr, n, 1 if claim else max(1, len(people)), sequences,
+                       gallery_of(entry))
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _calibrated(folder: str, checksum: str, fmr: float, n: int, enrolled: int, sequences: int, _gallery):
+    part = _gallery.part("calibration")
+    return calibrate(distances_of(folder, checksum, "calibration", None, None, None), part.subjects, fmr, n=n,
+                     enrolled=enrolled, sequences=sequences, sources=part.sources)

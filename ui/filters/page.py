@@ -1,0 +1,70 @@
+"""Which filters tell people apart: all of them ranked, one of them large, and where in a recording it fires."""
+
+from __future__ import annotations
+
+import numpy as np
+import streamlit as st
+
+from ui.filters.responses import show_firing
+from ui.filters.views import all_of_them, one_large
+from ui.library.comparisons import ranking_of
+from ui.library.models import choose_model, gallery_or_stop
+from ui.shell.controls import EXTREMES, choose_p, choose_points, forget_unknown, try_presets
+from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+
+VIEWS = {"all": "All filters", "one": "One filter, large", "fires": "Where it fires"}
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Filters", "Which filters tell people apart?")
+    entry = choose_model()
+    if entry is None:
+        return
+    gallery = gallery_or_stop(entry)
+    test = gallery.part("test")
+    people = test.people
+
+    @st.fragment
+    def explore() -> None:
+        """All that follows p, M and the people; of the page only this is drawn again."""
+        who, order, levels_of, beside = st.columns([1.7, 1, 1.2, 0.8], gap="large")
+        with who:
+            forget_unknown("filters_people", people)
+            chosen = st.multiselect("People in colour", people, people[:5], key="filters_people", max_selections=8,
+                                    **KEPT, help="None of them was seen in training. The ranking uses all test people.")
+        with order:
+            p = choose_p(gallery.p)
+        with levels_of:
+            points = choose_points(gallery)
+        try:
+            found = ranking_of(str(entry.folder), entry.card["sha256"], points, p, test)
+        except ValueError as error:
+            st.info(f"Filters cannot be ranked on this gallery: {plain(str(error))}.", icon=":material/group:")
+            return
+        if not chosen:
+            st.info("Choose a person or more to draw.", icon=":material/group:")
+            return
+        with beside:
+            best, weakest = int(found.aucs.argmax()) + 1, int(found.aucs.argmin()) + 1
+            try_presets({"The best filter": {"filter": best, "filters_view": "one"},
+                         "The weakest filter": {"filter": weakest, "filters_view": "one"}} | EXTREMES)
+        best_first = np.argsort(-found.aucs, kind="stable")
+        options = (best_first + 1).tolist()
+        forget_unknown("filter", options)
+        pick, look = st.columns([1, 4], gap="large", vertical_alignment="bottom")
+        view = look.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
+                                      key="filters_view", label_visibility="collapsed", **KEPT)
+        number = pick.selectbox("Filter, best first", options, key="filter", **KEPT)
+        if view == "all":
+            all_of_them(gallery, found, chosen, best_first, points, p)
+        elif view == "one":
+            st.subheader(f"Filter {number}: AUC {found.aucs[number - 1]:.3f}, number {options.index(number) + 1} of "
+                         f"{len(options)}")
+            one_large(gallery, number, chosen, points)
+        else:
+            st.subheader(f"Where filter {number} fires")
+            show_firing(entry, number - 1)
+
+    explore()

@@ -1,0 +1,1 @@
+"""What pages share and keep: models, data, downloads, jobs, comparisons."""

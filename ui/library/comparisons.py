@@ -1,0 +1,72 @@
+"""What the Filters and Distances pages compute, kept for whoever asks next, by the model's folder and checksum."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import streamlit as st
+
+from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, filter_aucs, pairs_of, some_of_each
+from qpwl_core.models.gallery import Gallery
+from qpwl_core.transport.distances import MEASURES
+
+SEQUENCES = 200          # that filters are ranked on: all pairs of so many are done in a moment
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """AUC of each filter alone (K,), and what it was measured on."""
+
+    aucs: np.ndarray
+    sequences: int
+    people: int
+    genuine: int
+    imposters: int
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: Gallery) -> Ranking:
+    """How well each filter alone tells the test people apart."""
+    few = _test.select(some_of_each(_test.subjects, _test.sources, max(2, SEQUENCES // len(_test.people))))
+    pairs, seen = pairs_of(few.subjects, few.sources), few.embeddings(points)
+    genuine = int(pairs.genuine.sum())
+    return Ranking(filter_aucs(seen.values, seen.levels, pairs, p), len(few), len(few.people), genuine,
+                   len(pairs) - genuine)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Three distances between the same sequences (n, n), over the same pairs."""
+
+    index: np.ndarray                 # (n,) of the test part
+    distances: dict[str, np.ndarray]
+    pairs: Pairs
+    aucs: dict[str, float]
+
+
+@st.cache_resource(max_entries=32, show_spinner=False)
+def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: float, _test: Gallery) -> Comparison:
+    """Wasserstein, cosine and Euclidean distances of at most ``each`` sequences of every test person."""
+    index = some_of_each(_test.subjects, _test.sources, each)
+    few = _test.select(index)
+    pairs = pairs_of(few.subjects, few.sources)
+    distances = {measure: few.distances(measure, points, p) for measure in MEASURES}
+    return Comparison(index, distances, pairs, {name: pairs.auc(d) for name, d in distances.items()})
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def maps_of(folder: str, checksum: str, each: int, points: int | None, p: float, _found: Comparison):
+    """A map (n, 2) by each distance, and the share of the squared distances that it holds."""
+    return {measure: classical_map(as_length(d, measure)) for measure, d in _found.distances.items()}
+
+
+@st.cache_data(max_entries=32, show_spinner=False)
+def labels_of(folder: str, checksum: str, _test: Gallery) -> np.ndarray:
+    """A name for each sequence: its person, and its number among theirs. (n,)"""
+    count: dict[str, int] = {}
+    names = []
+    for person in _test.subjects.tolist():
+        count[person] = count.get(person, 0) + 1
+        names.append(f"{person} · {count[person]}")
+    return np.array(names)

@@ -1,0 +1,137 @@
+"""The data at hand: registered sets that ship or were downloaded, and what this session uploaded.
+
+An id is the registered name, or ``own:<name>`` for an upload; the pages share the chosen one under the key ``data``.
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+import streamlit as st
+
+from qpwl_core.common.text import shown
+from qpwl_core.data.datasets import DATASETS, load_dataset
+from qpwl_core.data.datasets.dataset import Dataset
+from qpwl_core.data.domains import DOMAINS
+from qpwl_core.data.errors import RecordingsError
+from qpwl_core.data.loading import load_recordings
+from qpwl_core.data.preprocessing import Recipe, recipe_for
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.splits import Split, split, split_dataset
+from ui.shell.frame import KEPT
+from ui.shell.text import plain
+
+OWN = "own:"
+MAX_FILES = 4                  # uploads that one session keeps
+MAX_BYTES = 256 * 2**20        # of values in one upload
+
+
+@dataclass(frozen=True)
+class Own:
+    """An upload: it lives in the session of the one who uploaded it, and nowhere else."""
+
+    name: str
+    recordings: Recordings
+    domain: str                # which recipe it gets
+    token: str = field(default_factory=lambda: secrets.token_hex(8))   # tells it from another upload of that name
+
+
+def uploads() -> dict[str, Own]:
+    """What this session uploaded, by name."""
+    return st.session_state.setdefault("own_data", {})
+
+
+def available_data() -> dict[str, str]:
+    """What can be used at once, id to title: sets that ship, sets downloaded, this session's uploads."""
+    at_hand = {name: title_of(name) for name, dataset in DATASETS.items() if dataset.state in ("shipped", "downloaded")}
+    return at_hand | {OWN + name: title_of(OWN + name) for name in uploads()}
+
+
+def choose_data(everything: bool = False) -> str:
+    """The id chosen in the sidebar, kept across pages and in the link; with ``everything`` also what is not at hand.
+
+    Ids are shown as they are, because the link carries what is shown.
+    """
+    options = [*(DATASETS if everything else ()), *available_data()]
+    options = list(dict.fromkeys(options))
+    if st.session_state.get("data", options[0]) not in options:
+        del st.session_state["data"]
+    chosen = st.sidebar.selectbox("Data set", options, key="data", **KEPT)
+    st.sidebar.caption(plain(title_of(chosen).partition(" · ")[2]))
+    return chosen
+
+
+def title_of(data: str) -> str:
+    """The name a person sees; simulated data says so."""
+    if data.startswith(OWN):
+        return f"{data.removeprefix(OWN)} · yours"
+    dataset = DATASETS[data]
+    return f"{data} · {dataset.title}" + (" · SIMULATED" if dict(dataset.info).get("simulated") else "")
+
+
+def recordings_for(data: str) -> Recordings:
+    """The Recordings of an id; nobody changes them. What is not at hand is a RecordingsError that says what to do."""
+    if not data.startswith(OWN):
+        return recordings_of(data)
+    return _own(data).recordings
+
+
+@st.cache_resource(max_entries=8, show_spinner="Reading the recordings …")
+def recordings_of(name: str) -> Recordings:
+    """A data set, read once for all sessions; nobody changes it."""
+    return load_dataset(name)
+
+
+def domain_for(data: str) -> str:
+    """Eye, gait, eeg or generic: which recipe an id gets."""
+    return _own(data).domain if data.startswith(OWN) else _registered(data).domain
+
+
+def token_of(data: str) -> str:
+    """What caches add to an id, so that an upload is never mistaken for another one, or for one treated otherwise."""
+    return f"{_own(data).token} {domain_for(data)}" if data.startswith(OWN) else ""
+
+
+def recipe_of(data: str, **options) -> Recipe:
+    """The preprocessing recipe of an id, not fitted yet: as its declaration says, with these options changed."""
+    declared = {} if data.startswith(OWN) else dict(_registered(data).recipe_options)
+    return recipe_for(domain_for(data), **{**declared, **options})
+
+
+def split_of(data: str, seed: int = 0) -> Split:
+    """The split that a registered set declares; of an upload one half of the people each."""
+    recordings = recordings_for(data)
+    return split(recordings, seed=seed) if data.startswith(OWN) else split_dataset(_registered(data), recordings, seed)
+
+
+def take_upload(file, filename: str, rate: float | None = None, domain: str | None = None) -> str:
+    """Read an uploaded file and keep it in this session; returns its id. A RecordingsError says what is wrong."""
+    if filename != PurePath(filename).name or "\\" in filename or filename.startswith("."):
+        raise RecordingsError(f"a file must have a plain name, without a path, not {shown(filename)}")
+    name = re.sub(r"[^\w.-]+", "-", PurePath(filename).stem)[:60] or "upload"
+    kept = uploads()
+    if name not in kept and len(kept) >= MAX_FILES:
+        raise RecordingsError(f"a session keeps at most {MAX_FILES} uploads: remove one first")
+    found = load_recordings(file, name=filename, rate=rate, max_bytes=MAX_BYTES)
+    if domain is None:
+        says = found.info.get("domain", "")
+        of_file = "eeg" if filename.lower().endswith((".edf", ".bdf", ".fif")) else "generic"
+        domain = says if says in DOMAINS else of_file
+    kept[name] = Own(name, found, domain)
+    return OWN + name
+
+
+def _own(data: str) -> Own:
+    name = data.removeprefix(OWN)
+    if name not in uploads():
+        raise RecordingsError(f"{shown(name)} was uploaded in another session, or removed: upload it again")
+    return uploads()[name]
+
+
+def _registered(data: str) -> Dataset:
+    if data not in DATASETS:
+        raise RecordingsError(f"there is no data set {shown(data)}")
+    return DATASETS[data]

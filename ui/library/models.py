@@ -1,0 +1,133 @@
+"""The models at hand: those that ship, those trained here and those uploaded, and the sidebar that chooses one."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import streamlit as st
+
+from qpwl_core.common.files import FileError, read_json
+from qpwl_core.common.paths import runs_folder
+from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.methods import METHODS
+from qpwl_core.models.model import Model, load_model
+from ui.shell.frame import KEPT
+from ui.shell.text import plain
+
+ROOT = Path(__file__).resolve().parents[2]
+SHIPPED = ROOT / "models"
+computing = threading.Lock()
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A model at hand, known by its card; the weights are loaded when they are needed."""
+
+    id: str                 # the name of its folder: unique, safe in a link
+    kind: str               # "ships", "trained" or "uploaded"
+    folder: Path
+    card: dict
+
+    @property
+    def title(self) -> str:
+        return self.card.get("title") or f"{self.card['config']['domain']} · {self.method_title} · {self.id}"
+
+    @property
+    def method(self) -> str:
+        return self.card["config"]["method"]
+
+    @property
+    def method_title(self) -> str:
+        return METHODS[self.method].title
+
+    @property
+    def hasgallery_at(self) -> bool:
+        return (self.folder / "gallery.safetensors").exists()
+
+
+def entries() -> list[Entry]:
+    """All models at hand, those that ship first. A folder whose card cannot be read is no model."""
+    found = []
+    for home, kind in ((SHIPPED, "ships"), (runs_folder(), "trained")):
+        for folder in sorted(home.glob("[!.]*")) if home.is_dir() else []:       # hidden: coming or going
+            try:
+                card = read_json(folder / "card.json")
+                if card["format"] == "qpwl-model" and card["config"]["method"] in METHODS:
+                    found.append(Entry(folder.name, card.get("kind", kind), folder, card))
+            except (FileError, KeyError, TypeError, NotADirectoryError):
+                continue
+    return found
+
+
+def told_apart(entries: Iterable[Entry]) -> dict[str, str]:
+    """A title for each model by its id, with the id where two have the same: a link carries it."""
+    titles = {entry.id: entry.title for entry in entries}
+    count = Counter(titles.values())
+    return {i: title if count[title] == 1 else f"{title}, {i}" for i, title in titles.items()}
+
+
+def choose_model(gallery: bool = True) -> Entry | None:
+    """The model chosen in the sidebar, kept across pages and in the link; with none at hand, say what to do next.
+
+    ``gallery``: only models with held-out people beside them.
+    """
+    at_hand = {entry.id: entry for entry in entries() if entry.has_gallery or not gallery}
+    if not at_hand:
+        st.info("No model is at hand. Train one, it takes a minute.", icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
+        return None
+    wanted = st.session_state.get("model")
+    if wanted is not None and wanted not in at_hand:
+        del st.session_state["model"]
+    first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
+    labels = told_apart(at_hand.values())
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model", **KEPT)
+    return at_hand[chosen]
+
+
+def model_of(entry: Entry) -> Model:
+    """The model itself, loaded once for all sessions; nobody changes it."""
+    return model_at(str(entry.folder), entry.card["sha256"])
+
+
+def gallery_of(entry: Entry) -> Gallery:
+    """Its gallery, loaded once for all sessions; nobody changes it."""
+    return gallery_at(str(entry.folder), entry.card["sha256"])
+
+
+def gallery_or_stop(entry: Entry) -> Gallery:
+    """The gallery of a model; where its file is damaged, say so in one sentence and end the page there."""
+    try:
+        return gallery_of(entry)
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.stop()
+
+
+@st.cache_resource(max_entries=8, show_spinner="Loading the model …")
+def model_at(folder: str, checksum: str) -> Model:
+    """The model in a folder, as long as its weights are these."""
+    return load_model(folder)
+
+
+@st.cache_resource(max_entries=24, show_spinner="Loading the gallery …")
+def gallery_at(folder: str, checksum: str) -> Gallery:
+    """The gallery in a folder, as long as its weights are these."""
+    gallery = load_gallery(folder)
+    if gallery.model != checksum:
+        raise FileError(f"{folder}/gallery.safetensors belongs to other weights than those beside it")
+    return gallery
+
+
+@st.cache_data(max_entries=64, show_spinner=False)
+def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
+    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next.
+
+    One at a time: each uses all cores, and twenty people at once would only be in each other's way.
+    """
+    with computing:
+        return gallery_at(folder, checksum).part(part).distances(measure, points, p)

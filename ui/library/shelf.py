@@ -1,0 +1,156 @@
+"""The shelf of models: take one in, give one out, rename, delete. Folders are named by us, never by what came."""
+
+from __future__ import annotations
+
+import io
+import os
+import secrets
+import shutil
+import zipfile
+from pathlib import Path, PurePath
+from typing import BinaryIO
+
+from qpwl_core.common.files import FileError, read_json, write_json
+from qpwl_core.common.text import shown
+from qpwl_core.models.gallery import load_gallery
+from qpwl_core.models.model import load_model
+from ui.library.jobs import remove_folder
+from ui.library.models import Entry
+
+FILES = ("card.json", "model.safetensors", "gallery.safetensors")
+LARGEST = 200 * 2**20                 # bytes of all files of an uploaded model, unpacked
+LONGEST = 80                          # characters of a title
+PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib")
+# What a card may say beside what load_model checks, and what that must be.
+SAID = {"title": str, "set": str, "terms": dict, "data": dict, "split": dict, "training": dict, "results": dict,
+        "notes": list, "reproduce": str}
+
+
+def add_model(files: list[tuple[str, BinaryIO]], runs: Path) -> str:
+    """Take in an uploaded model, as its files or as the .zip that `packed` gives; returns its id.
+
+    It is written into a folder of ours and loaded there: only what loads is kept. A FileError says what is wrong.
+    """
+    parts = _parts(files)
+    for name in FILES[:2]:
+        if name not in parts:
+            raise FileError(f"{name} is missing: a model is card.json and model.safetensors, and gallery.safetensors "
+                            "where there is one")
+    name = secrets.token_hex(6)
+    folder = runs / f".upload-{name}"
+    try:
+        folder.mkdir(parents=True)
+        for part, content in parts.items():
+            (folder / part).write_bytes(content)
+        model = load_model(folder)
+        if "gallery.safetensors" in parts and load_gallery(folder).model != model.checksum:
+            raise FileError("gallery.safetensors belongs to other weights than those beside it")
+        card = read_json(folder / "card.json")
+        fixed = ("format", "version", "config", "recipe", "length", "sha256", "versions")
+        said = {key: card[key] for key, kind in SAID.items() if isinstance(card.get(key), kind) and _sound(card[key])}
+        said["title"] = checked_title(said.get("title", ""), "Uploaded model")
+        write_json(folder / "card.json", {key: card[key] for key in fixed if key in card} | said | {"kind": "uploaded"})
+        os.replace(folder, runs / name)
+    except FileError as error:
+        raise FileError(str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "this")) from None
+    except OSError as error:
+        raise FileError(f"it cannot be kept: {(error.strerror or str(error)).lower()}") from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return name
+
+
+def packed(entry: Entry) -> bytes:
+    """A model as a .zip file."""
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in FILES:
+            if (entry.folder / name).exists():
+                archive.write(entry.folder / name, name)
+    return content.getvalue()
+
+
+def rename(entry: Entry, title: str) -> None:
+    """Give a model of ours another title."""
+    _ours(entry)
+    title = checked_title(title)
+    write_json(entry.folder / "card.json", read_json(entry.folder / "card.json") | {"title": title})
+
+
+def remove(entry: Entry) -> None:
+    """Delete a model that was trained or uploaded here, and the run it came from."""
+    _ours(entry)
+    remove_folder(entry.folder)
+
+
+def checked_title(title: str, otherwise: str | None = None) -> str:
+    """A title of 1 to 80 characters that can be shown; if it is none, ``otherwise`` where that is given."""
+    title = " ".join(title.split())
+    if 1 <= len(title) <= LONGEST and title.isprintable():
+        return title
+    if otherwise is not None:
+        return otherwise
+    raise FileError(f"a name must have 1 to {LONGEST} characters that can be shown, and this has {len(title)}")
+
+
+def _ours(entry: Entry) -> None:
+    if entry.kind == "ships":
+        raise FileError("it ships with QP-WL Lab and stays as it is")
+
+
+def _parts(files: list[tuple[str, BinaryIO]]) -> dict[str, bytes]:
+    """The files of a model by name, out of a .zip where it came in one; all bounded."""
+    if not files:
+        raise FileError("choose card.json and model.safetensors, or the .zip of a model")
+    parts: dict[str, bytes] = {}
+    for name, file in files:
+        _check_name(name)
+        found = _unpacked(name, file) if name.lower().endswith(".zip") else {name: file.read(LARGEST + 1)}
+        for part, content in found.items():
+            if part not in FILES:
+                raise FileError(f"{shown(part)} is no part of a model: those are {', '.join(FILES)}")
+            if part in parts:
+                raise FileError(f"{part} came twice: give one model at a time")
+            if not content:
+                raise FileError(f"{part} is empty")
+            parts[part] = content
+            if sum(map(len, parts.values())) > LARGEST:
+                raise FileError(f"this is larger than {LARGEST >> 20} MB, which no model of ours is")
+    return parts
+
+
+def _unpacked(name: str, file: BinaryIO) -> dict[str, bytes]:
+    """The files in a .zip, none read further than it may be large."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = [member for member in archive.infolist() if not member.is_dir()]
+            if len(members) > len(FILES):
+                raise FileError(f"{shown(name)} has {len(members)} files, and a model at most {len(FILES)}")
+            for member in members:
+                _check_name(member.filename)
+            found = {}
+            for member in members:
+                with archive.open(member) as packed_file:
+                    found[member.filename] = packed_file.read(LARGEST + 1)
+            return found
+    except FileError:
+        raise
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.zlib.error):
+        raise FileError(f"{shown(name)} is not a .zip file that can be read: it is truncated or damaged") from None
+
+
+def _check_name(name: str) -> None:
+    if name != PurePath(name).name or "\\" in name or name.startswith("."):
+        raise FileError(f"a file must have a plain name, without a path, not {shown(name)}")
+    if name.lower().endswith(PICKLED):
+        raise FileError(f"{shown(name)} is a pickled model, and opening one runs whatever code is in it: QP-WL Lab "
+                        "reads card.json and model.safetensors only")
+
+
+def _sound(value, depth: int = 0) -> bool:
+    """Whether what a card says is plain: text, finite numbers, lists and dicts of them, not too deep."""
+    if isinstance(value, dict):
+        return depth < 6 and all(isinstance(k, str) and _sound(v, depth + 1) for k, v in value.items())
+    if isinstance(value, list):
+        return depth < 6 and all(_sound(v, depth + 1) for v in value)
+    return value is None or isinstance(value, (str, bool)) or (isinstance(value, (int, float)) and abs(value) < 1e300)

@@ -1,0 +1,210 @@
+"""The process of one training job: ``python -m ui.library.worker FOLDER``, started by `jobs.py`.
+
+It knows nothing of pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import sys
+import threading
+import time
+import traceback
+from dataclasses import replace
+from pathlib import Path
+
+from ui.library.jobs import ahead_of, find, take_turn, write_state
+
+GRACE = 0.7            # seconds that a step may still take after a stop; then the last checkpoint must do
+RECORDS = 600          # of a curve: what a picture can show, and a page read in no time
+
+
+class Stopped(Exception):
+    """Somebody asked for it."""
+
+
+class Worker:
+    """Tells the world where the job stands, and listens for a stop."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.job = folder, find(folder.parent, folder.name)
+        self.now, self.told, self.stopping = dict(self.job.now), 0.0, threading.Event()
+        self.last_word = threading.Lock()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def tell(self, **changes) -> None:
+        """Write where it stands: at once if the state changes, else four times a second."""
+        self.now |= changes
+        if "state" in changes or time.monotonic() - self.told > 0.25:
+            self.told = time.monotonic()
+            write_state(self.folder, **self.now)
+
+    def check(self) -> None:
+        """Leave if a stop was asked for."""
+        if self.stopping.is_set():
+            raise Stopped
+
+    def append(self, name: str, record: dict) -> None:
+        with open(self.folder / name, "a") as file:
+            file.write(json.dumps(record) + "\n")
+
+    def wait(self) -> int:
+        """Wait in the queue until it is this job's turn."""
+        while True:
+            self.check()
+            if not ahead_of(self.job) and (turn := take_turn(self.folder.parent)) is not None:
+                return turn
+            time.sleep(0.2)
+
+    def _listen(self):
+        """A step or an import may take long: after a moment's grace, end it."""
+        while not (self.folder / "stop").exists():
+            time.sleep(0.1)
+        self.stopping.set()
+        time.sleep(GRACE)
+        self.end(state="stopped", note="")
+
+    def end(self, **changes):
+        """The last word, which one thread has; nothing that PyTorch would still do matters."""
+        self.last_word.acquire()
+        self.tell(**changes)
+        sys.stderr.flush()
+        os._exit(0)
+
+
+def parts_of(worker: Worker):
+    """The people to train on, and those held out."""
+    from qpwl_core.data.datasets import DATASETS, load_dataset
+    from qpwl_core.data.loading import load_recordings
+    from qpwl_core.data.splits import split, split_dataset
+
+    own, data = worker.folder / "recordings.npz", worker.job.spec["data"]
+    recordings = load_recordings(own) if own.exists() else load_dataset(data)
+    parts = split(recordings) if own.exists() else split_dataset(DATASETS[data], recordings)
+    learn = sorted([*parts.index["train"], *parts.index["validation"]])      # training sets people apart by itself
+    return recordings.select(index=learn), parts.test
+
+
+def train_one(worker: Worker) -> str:
+    """Train, then embed and evaluate the people held out; returns a note."""
+    from qpwl_core.training.loop import train
+
+    learn, test = parts_of(worker)
+    config, last = worker.job.config, None
+    every, losses, before = max(1, config.iterations // RECORDS), [], worker.now.get("seconds", 0.0)
+    started = time.monotonic()
+    worker.tell(note="training")
+    with contextlib.closing(train(config, learn, worker.folder, (worker.folder / "config.json").exists())) as records:
+        for last in records:
+            if last.model is not None:
+                break
+            losses.append(last.loss)
+            now = {**last.record(), "auc": last.auc if last.auc is not None else worker.now.get("auc"),
+                   "seconds": round(before + time.monotonic() - started, 2)}
+            if last.auc is not None or last.step % every == 0 or last.step == 1:
+                worker.append("live.jsonl", {
+                    "step": last.step, "loss": sum(losses) / len(losses), "auc": last.auc, "seconds": now["seconds"],
+                    "levels": last.levels and [round(level, 5) for level in last.levels]})
+                losses = []
+            worker.tell(**now)
+            worker.check()
+    return finish(worker, last.model, learn, test)
+
+
+def finish(worker: Worker, model, learn, test) -> str:
+    """The gallery of people held out, the results, the card; returns a note."""
+    from qpwl_core.data.splits import people_apart
+    from qpwl_core.evaluation.evaluate import evaluate_distances
+    from qpwl_core.models.gallery import build_gallery
+
+    config = worker.job.config
+    worker.tell(state="running", note="embedding the people held out", eta=0.0)
+    trained, apart = people_apart(learn, config.validation, config.seed)
+    gallery = build_gallery(model, test, apart, progress=lambda *_: worker.check())
+    gallery.save(worker.folder)
+    of_test, problem, results, notes = gallery.part("test"), "", None, []
+    try:
+        results, notes = evaluate_distances(of_test.distances(), of_test.subjects, of_test.sources)
+    except ValueError as error:                                # such as too few sequences a person
+        problem = f"The people held out could not be evaluated: {error}"
+    worker.check()
+    names = {name: sorted(set(part.subjects.tolist())) for name, part in
+             (("train", trained), ("validation", apart), ("test", test))}
+    terms = {"licence": learn.info.get("licence", ""), "citation": learn.info.get("citation", ""),
+             "url": learn.info.get("source", "")}
+    model.card |= {"kind": "trained", "title": worker.job.spec["title"], "set": worker.job.spec["data"], "split": names,
+                   "terms": terms, "results": results, "notes": notes + [problem] * bool(problem)}
+    model.save(worker.folder)
+    if results:
+        worker.now |= {"test_auc": results["verification"]["1"]["auc"],
+                       "test_auc_5": results["verification"]["5"]["auc"], "test_subjects": results["subjects"]}
+    return problem
+
+
+def train_grid(worker: Worker) -> str:
+    """A short training for every M and p; those that are done are not done again."""
+    from qpwl_core.evaluation.validation import validation_auc
+    from qpwl_core.training.loop import Diverged, train
+
+    learn, test = parts_of(worker)
+    grid, done = worker.job.spec["grid"], {(cell["points"], cell["p"]) for cell in worker.job.cells()}
+    cells = [(points, p) for points in grid["points"] for p in grid["p"]]
+    started, steps = time.monotonic(), worker.job.config.iterations
+    trained = 0                                                # steps of this process
+    for number, (points, p) in enumerate(cells):
+        if (points, p) in done:
+            continue
+        config, begun, last = replace(worker.job.config, points=points, p=p), time.monotonic(), None
+        cell = {"points": points, "p": p, "auc": None, "test_auc": None}
+        try:
+            for last in train(config, learn):
+                trained += last.model is None
+                to_go = steps * (len(cells) - number) - last.step
+                worker.tell(note=f"M = {points}, p = {p:g}", step=number * steps + last.step, steps=len(cells) * steps,
+                            loss=last.loss, per_second=last.per_second, cell=number + 1, cells=len(cells),
+                            eta=(time.monotonic() - started) / max(1, trained) * to_go)
+                worker.check()
+            seen = last.model.embed(test)
+            cell |= {"auc": last.best_auc,
+                     "test_auc": validation_auc(last.model.distances(seen), seen.subjects, seen.sources)}
+        except Diverged:
+            cell["note"] = "diverged"
+        worker.append("cells.jsonl", cell | {"seconds": round(time.monotonic() - begun, 2)})
+    return ""
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, for the page."""
+    if isinstance(error, MemoryError):
+        return "There was not enough memory: try fewer pairs, fewer filters or a larger stride."
+    if isinstance(error, OSError):
+        return f"{error.filename or 'The disk'}: {error.strerror or error}"
+    text = " ".join(str(error).split())
+    if "out of memory" in text or "allocate memory" in text:
+        return sentence(MemoryError())
+    return text if isinstance(error, ValueError) else f"Unexpected {type(error).__name__}: {text[:300]}"
+
+
+def main(folder: Path) -> None:
+    worker = Worker(folder)
+    try:
+        turn = worker.wait()                                   # held until the process ends
+        worker.tell(state="running", note="reading the recordings")
+        os.nice(5)                                             # pages come first
+        import torch
+
+        torch.set_num_threads(worker.job.spec["threads"])
+        note = train_one(worker) if worker.job.spec["kind"] == "train" else train_grid(worker)
+        os.close(turn)
+        worker.end(state="finished", note=note, eta=0.0)
+    except Stopped:
+        worker.end(state="stopped", note="")
+    except BaseException as error:                             # one sentence for the page, the rest for the log
+        traceback.print_exc()
+        worker.end(state="failed", note=sentence(error))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,67 @@
+"""ROC, DET, histograms of distances, AUC over n."""
+
+import numpy as np
+import plotly.graph_objects as go
+from scipy.special import ndtri
+
+from ui.shell.curves import FMR, GENUINE, IMPOSTER, MARGIN, roc_axes, roc_traces
+from ui.shell.panels import figure, line_at, panel, panels
+
+TICKS = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99])
+EDGE = ndtri(0.0005)                            # the smallest rate that a DET curve has room for
+
+
+def roc_and_det(rocs: dict, dets: dict, points: dict, looks: dict, corner: bool = False) -> go.Figure:
+    """Left the ROC curves, right the DET curves, and where the threshold stands on each.
+
+    ``points`` name -> (fmr, fnmr); the DET curves are DataFrames (fmr, fnmr, fmr_deviate, fnmr_deviate). On normal
+    deviate axes a rate of 0 or 1 is put on the edge.
+    """
+    x, y = roc_axes(corner)
+    axis = {"tickvals": ndtri(TICKS), "ticktext": [f"{tick:g} %" for tick in 100 * TICKS],
+            "range": [EDGE - 0.08, 1.4], "zeroline": False}
+    traces = roc_traces(rocs, looks) + _det_traces(dets, looks)
+    for name, rates in points.items():
+        deviates = np.clip(ndtri(np.clip(rates, 1e-9, 1 - 1e-9)), EDGE, 2.4)
+        for column, (across, up) in enumerate(((rates[0], 1 - rates[1]), deviates)):
+            traces.append({"type": "scatter", "x": [across], "y": [up], "mode": "markers", "showlegend": False,
+                           "name": f"threshold, {name}", "legendgroup": name, "marker": marker(looks[name]["color"]),
+                           "customdata": [list(rates)], **panel(column),
+                           "hovertemplate": f"{name}, at the threshold<br>%{{customdata[0]:.2%}} of imposters get in"
+                                            "<br>%{customdata[1]:.2%} of owners are sent away<extra></extra>"})
+    return figure(traces, margin=MARGIN | {"t": 40}, height=450, legend={"orientation": "h", "y": -0.16}, **panels(
+        ["ROC", "DET"], [x, axis | {"title": FMR}],
+        [y, axis | {"title": "owners sent away (FNMR)"}], gap=0.12))
+
+
+def _det_traces(curves: dict, looks: dict) -> list[dict]:
+    traces = [{"type": "scatter", "x": [EDGE, 2.4], "y": [EDGE, 2.4], "mode": "lines", "name": "equal errors",
+               "line": {"color": "#999999", "dash": "dash", "width": 1}, "hoverinfo": "skip", **panel(1)}]
+    for name, curve in curves.items():
+        traces.append({"type": "scatter", "x": curve["fmr_deviate"].to_numpy(), "y": curve["fnmr_deviate"].to_numpy(),
+                       "mode": "lines", "name": name, "legendgroup": name, "line": looks[name] | {"width": 2.5},
+                       "customdata": curve[["fmr", "fnmr"]].to_numpy(), "showlegend": False, **panel(1),
+                       "hovertemplate": f"{name}<br>%{{customdata[0]:.2%}} of imposters get in<br>"
+                                        "%{customdata[1]:.2%} of owners are sent away<extra></extra>"})
+    return traces
+
+
+def histogram(genuine, imposter, threshold: float, low: float, high: float) -> go.Figure:
+    """Distances of owners and of imposters, as shares of either kind, and the threshold; beyond ``high`` in one bar."""
+    traces, edges = [], np.linspace(low, high, 49)
+    for name, values, colour in (("owners to themselves", genuine, GENUINE), ("imposters", imposter, IMPOSTER)):
+        counts, _ = np.histogram(np.clip(values, low, high), edges)
+        traces.append({"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts / len(values), "name": name,
+                       "width": edges[1] - edges[0], "customdata": counts, "opacity": 0.6,
+                       "marker": {"color": colour, "line": {"width": 0}},
+                       "hovertemplate": f"{name}<br>%{{customdata}} of {len(values):,} at about %{{x:.4g}}"
+                                        "<extra></extra>"})
+    return figure(traces, margin=MARGIN | {"t": 30}, height=430, barmode="overlay", bargap=0,
+                  legend={"orientation": "h", "y": -0.18},
+                  xaxis={"title": "distance d(n), smaller is closer (last bar: or more)", "range": [low, high]},
+                  yaxis={"title": "share of trials", "tickformat": ".0%"},
+                  **line_at(threshold, {"color": "#0072B2", "width": 3}, "accepted ◀"))
+
+
+def marker(colour: str) -> dict:
+    return {"color": colour, "size": 14, "symbol": "diamond", "line": {"width": 2, "color": "#999999"}}

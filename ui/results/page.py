@@ -1,0 +1,80 @@
+"""Results: the study, with the paper beside it."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.common.files import FileError
+from qpwl_core.study import paper
+from ui.results import study as results
+from ui.results import views
+from ui.shell.charts import table
+from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+
+VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and ours", views.as_table),
+         "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people)}
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Results", "Does it hold what the paper says?")
+    try:
+        study = results.study()
+    except FileError as error:
+        st.error(f"The results cannot be read: {plain(error)}. Run the study again.", icon=":material/error:")
+        study = None
+    if study is None:
+        no_study()
+        return
+    st.caption(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
+    results.downloads()
+    chosen = choose(study)
+    view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
+                                required=True, key="results_view", label_visibility="collapsed", **KEPT)
+    VIEWS[view][1](chosen)
+    statements()
+    with st.expander("Make it again", icon=":material/terminal:"):
+        st.code(study["command"], language="bash")
+        terms = chosen.about["terms"]
+        st.caption(f"Data: {plain(terms['citation'])}; {plain(terms['licence'])}.")
+
+
+def choose(study: dict) -> views.Chosen:
+    """The set, the methods and n that are looked at."""
+    sets = study["sets"]
+    if st.session_state.get("results-set") not in sets:
+        st.session_state.pop("results-set", None)
+    a, b, c = st.columns([1.2, 1.6, 1], gap="medium")
+    name = a.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], **KEPT)
+    here = [row for row in study["verification"] if row["set"] == name]
+    methods = list(dict.fromkeys(row["method"] for row in here))
+    chosen = b.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
+                           format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
+    n = c.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT)
+    return views.Chosen(study, name, chosen, n, pd.DataFrame([row for row in here if row["method"] in chosen]))
+
+
+def no_study() -> None:
+    """What to do where no study was run, and the paper's figures until then."""
+    st.info("No study has been run here yet. It trains every method on every data set, tests them on people they never "
+            "saw and writes what this page shows. In a terminal, in the folder of the project:",
+            icon=":material/science:")
+    st.code("python -m qpwl_core study --preset smoke     # a minute, on what ships\n"
+            "python -m qpwl_core study                    # the real sets, an hour or two on two cores",
+            language="bash")
+    st.subheader("Until then, what the paper reports")
+    domain = st.segmented_control("Data of the paper", list(paper.DATA), default="eye", key="results-domain",
+                                  required=True, format_func=lambda d: plain(paper.DATA[d].name), **KEPT)
+    table(views.paper_table(domain), "AUC in the paper, a row per method")
+    data = paper.DATA[domain]
+    st.caption(f"{plain(data.name)}: {data.people} people, {data.train} of them to train; {data.sequences}. "
+               f"{plain(paper.TABLE)}.")
+    statements()
+
+
+def statements() -> None:
+    """What the paper says in words."""
+    with st.expander("What the paper says", icon=":material/menu_book:"):
+        st.markdown("\n".join(f"- {plain(text)} *{plain(place)}*" for place, text in paper.STATEMENTS))

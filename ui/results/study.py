@@ -1,0 +1,62 @@
+"""What a study left in ``results/``: read once for all sessions, and files to take away."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.common.files import FileError, read_json
+from qpwl_core.common.paths import results_folder
+
+TABLES = {"table": "All figures, mean and interval", "differences": "QP-WL against the others",
+          "verification": "Verification, every repeat", "identification": "Identification, every repeat",
+          "imposters": "Imposters, every repeat", "calibrated": "Calibrated thresholds", "roc": "ROC curves",
+          "cmc": "CMC curves", "cells": "Trainings"}
+
+
+def study() -> dict | None:
+    """The summary of the study that was run last, None where there is none; FileError where it cannot be read."""
+    path = results_folder() / "study.json"
+    return _study(str(path), path.stat().st_mtime_ns) if path.exists() else None
+
+
+@st.cache_data(max_entries=4, show_spinner=False)
+def _study(path: str, changed: int) -> dict:
+    found = read_json(Path(path))
+    if not isinstance(found, dict) or found.get("format") != "qpwl-study":
+        raise FileError(f"{path} is not what a study writes")
+    if found.get("version") != 1 or not found.get("sets"):
+        raise FileError(f"{path} was written by another version of QP-WL Lab, or is empty")
+    return found
+
+
+def table(name: str) -> pd.DataFrame | None:
+    """One of the CSV files of the study, None where it is not there or cannot be read."""
+    path = results_folder() / f"{name}.csv"
+    return _table(str(path), path.stat().st_mtime_ns) if path.exists() else None
+
+
+@st.cache_data(max_entries=16, show_spinner=False)
+def _table(path: str, changed: int) -> pd.DataFrame | None:
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError):                # pandas' own errors are ValueErrors
+        return None
+
+
+def downloads() -> None:
+    """The whole report, and every table."""
+    a, b, c = st.columns(3)
+    files = [(a, "Report (one web page)", "report.html", "text/html", "description"),
+             (b, "All means (JSON)", "study.json", "application/json", "data_object")]
+    for column, label, name, kind, icon in files:
+        if (results_folder() / name).exists():
+            column.download_button(label, (results_folder() / name).read_bytes, name, kind, on_click="ignore",
+                                   icon=f":material/{icon}:", width="stretch", key=f"take-{name}")
+    with c.popover("Tables (CSV)", icon=":material/table:", width="stretch"):
+        for name, label in TABLES.items():
+            if (results_folder() / f"{name}.csv").exists():
+                st.download_button(label, (results_folder() / f"{name}.csv").read_bytes, f"{name}.csv", "text/csv",
+                                   on_click="ignore", key=f"take-{name}-csv")

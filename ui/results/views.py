@@ -1,0 +1,130 @@
+"""The four views of the Results page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study import paper
+from ui.results import study as results
+from ui.results.figures import differences
+from ui.shell.charts import chart, table
+from ui.shell.curves import auc_over_n, over_fractions, roc
+from ui.shell.palette import look_of
+from ui.shell.text import plain
+
+
+@dataclass(frozen=True, eq=False)
+class Chosen:
+    """What is looked at: a set, some methods, n, and the rows of the table that are theirs."""
+
+    study: dict
+    name: str
+    methods: list[str]
+    n: int
+    here: pd.DataFrame
+
+    @property
+    def about(self) -> dict:
+        """What the study says of the set."""
+        return self.study["sets"][self.name]
+
+    @property
+    def titles(self) -> dict[str, str]:
+        return self.study["methods"]
+
+    @property
+    def looks(self) -> dict[str, dict]:
+        return {title: look_of(method) for method, title in self.titles.items()}
+
+    def by_title(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """The rows of each method, by its title."""
+        return {self.titles[method]: part for method, part in rows.groupby("method", sort=False)}
+
+
+def leads(chosen: Chosen) -> None:
+    """Who leads, in sentences and as differences with intervals."""
+    for sentence in chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]:
+        st.markdown(f"- {plain(sentence)}")
+    found = pd.DataFrame(chosen.study["differences"])
+    found = found[(found["n"] == chosen.n) & found["against"].isin(chosen.methods)] if len(found) else found
+    if len(found):
+        found = found.assign(title=[chosen.study["sets"][i]["title"] for i in found["set"]])
+        chart(differences(found, chosen.titles, chosen.looks), "results-differences",
+              f"AUC of QP-WL minus that of every other method at n = {chosen.n}, with 95 % intervals", found)
+        st.caption(f"n = {chosen.n}, all data sets. Bars: 95 % intervals from resampling people. Right of nought QP-WL "
+                   "leads.")
+
+
+def as_table(chosen: Chosen) -> None:
+    """The paper's table and ours, and the error rates at one n."""
+    about, here, titles = chosen.about, chosen.here, chosen.titles
+    if about["simulated"]:
+        st.warning(plain(paper.SIMULATED), icon=":material/experiment:")
+    else:
+        st.info(f"It stands for {plain(about['stands_for'])} of the paper. **What differs:** {plain(about['differs'])}",
+                icon=":material/compare_arrows:")
+    rows = []
+    for method, part in here.groupby("method", sort=False):
+        rows.append({"AUC": f"{titles[method]}, ours", **{f"n = {row.n}": f"{row.auc:.4f} ± {row.se:.4f}"
+                                                          for row in part.itertuples()}})
+        if "paper_auc" in part and part["paper_auc"].notna().all():
+            rows.append({"AUC": f"{titles[method]}, the paper", **{
+                f"n = {row.n}": f"{row.paper_auc:.4f} ± {row.paper_se:.4f}" for row in part.itertuples()}})
+    table(pd.DataFrame(rows), "AUC for one to five observed sequences, ours and the paper's")
+    st.caption(f"{plain(about['people'])}. ± is the standard error over all repeats of all seeds, as in the paper "
+               "over repeats.")
+    at = here[here["n"] == chosen.n]
+    rates = [column for column in here if column.startswith("fnmr_")]
+    table(pd.DataFrame([
+        {"method": titles[row["method"]],
+         "AUC, people resampled": f"{row['auc']:.4f} ({row['low']:.3f} to {row['high']:.3f})", "EER": _rate(row["eer"]),
+         **{f"FNMR at FMR {100 * float(rate[5:]):g} %": _rate(row[rate]) for rate in rates},
+         "d′": _rate(row["d_prime"], 2)} for row in at.to_dict("records")]),
+        f"Errors at n = {chosen.n}, a row per method")
+
+
+def as_curves(chosen: Chosen) -> None:
+    """ROC curves at one n, and AUC over n beside the paper's."""
+    left, right = st.columns(2, gap="large")
+    with left:
+        if (curves := results.table("roc")) is not None:
+            curves = curves[(curves["set"] == chosen.name) & (curves["n"] == chosen.n)
+                            & curves["method"].isin(chosen.methods)]
+            chart(roc(chosen.by_title(curves), chosen.looks, corner=curves[curves["fpr"] >= 0.1]["tpr"].min() > 0.8),
+                  "results-roc", f"ROC curves at n = {chosen.n}, mean over repeats, standard error shaded", curves)
+            st.caption("A double click shows the whole curve.")
+    with right:
+        ours = chosen.by_title(chosen.here)
+        published = {title: part[["n", "paper_auc", "paper_se"]].set_axis(["n", "auc", "se"], axis=1)
+                     for title, part in ours.items() if "paper_auc" in part and part["paper_auc"].notna().all()}
+        chart(auc_over_n(ours, published, chosen.looks, 430), "results-auc", "AUC over n, ours and the paper's",
+              chosen.here)
+
+
+def over_people(chosen: Chosen) -> None:
+    """Identification and imposters over the fraction of people enrolled."""
+    for column, which, measure, title in zip(st.columns(2, gap="large"), ("identification", "imposters"),
+                                             ("accuracy", "auc"), ("named rightly", "imposter AUC"), strict=True):
+        rows = pd.DataFrame([row for row in chosen.study[which]
+                             if row["set"] == chosen.name and row["method"] in chosen.methods])
+        with column:
+            tables = chosen.by_title(rows.rename(columns={"se": f"{measure}_se"}))
+            chart(over_fractions(tables, chosen.looks, measure, title, shares=which == "identification"),
+                  f"results-{which}", f"{title} over the fraction of people enrolled, n = 5", rows)
+    st.caption("n = 5, mean ± standard error over all repeats of all seeds. The paper shows these as pictures, without "
+               "numbers.")
+
+
+def paper_table(domain: str) -> pd.DataFrame:
+    """Table 1 of the paper, for one of its three data sets."""
+    return pd.DataFrame([{"AUC": METHODS[method].title, **{f"n = {n}": f"{auc:.4f} ± {se:.4f}"
+                                                           for n, (auc, se) in enumerate(row, 1)}}
+                         for method, row in paper.VERIFICATION[domain].items()])
+
+
+def _rate(value, digits: int = 3) -> str:
+    return "not measurable" if pd.isna(value) else f"{value:.{digits}f}"

@@ -1,0 +1,1 @@
+"""What every page stands in: its frame, the navigation, charts, controls, colours."""

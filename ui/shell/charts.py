@@ -1,0 +1,47 @@
+"""Charts and small tables on a page, with their export."""
+
+from __future__ import annotations
+
+import re
+
+import pandas as pd
+import plotly.graph_objects as go
+import streamlit as st
+
+from ui.shell.plot import plot
+from ui.shell.text import plain
+
+HARMLESS = re.compile(r"[\w.,%±–()·+−-]+( [\w.,%±–()·+−-]+)*")       # what no Markdown means anything by
+
+
+def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:
+    """Show a figure, with its data (a DataFrame) as CSV and itself as a web page to take away.
+
+    ``data`` may be a function that gives the DataFrame, so that one which takes time is made when it is asked for.
+    ``on_click`` is called with the point that is clicked. Files are made when they are asked for.
+    """
+    plot(figure, key, alt, on_click)
+    # No fragment of its own: where the fragment around it is asked to run again before all was sent, Streamlit drops
+    # what that one had to say and keeps what this one had, which then has no place to go.
+    menu = st.popover("Export", icon=":material/download:", type="tertiary", key=f"{key}-export", on_change="rerun")
+    if not menu.open:                            # what nobody looks at is neither made nor sent
+        return
+    with menu:
+        if data is not None:
+            st.download_button("Data (CSV)", lambda: (data() if callable(data) else data).to_csv(index=False),
+                               f"{key}.csv", "text/csv", on_click="ignore", key=f"{key}-csv")
+        st.download_button("Figure (HTML)", lambda: as_web_page(figure), f"{key}.html", "text/html",
+                           on_click="ignore", key=f"{key}-html")
+
+
+def table(rows: pd.DataFrame, alt: str) -> None:
+    """Show a small table of words and figures; Streamlit's grid takes three times as long to appear."""
+    def cell(value) -> str:
+        return str(value) if HARMLESS.fullmatch(str(value)) else plain(value)
+
+    st.table(rows.map(cell), border="horizontal", hide_index=True, alt=alt)
+
+
+def as_web_page(figure) -> str:
+    """A figure on white, with all that it needs inside."""
+    return go.Figure(figure).update_layout(template="plotly_white").to_html(include_plotlyjs=True)

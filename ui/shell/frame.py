@@ -1,0 +1,21 @@
+"""The frame of every page: its title and the question it answers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import streamlit as st
+
+from ui.shell.navigation import frame_if_bare
+
+KEPT = {"bind": "query-params", "persist_state": "session"}      # a setting that is in the link and on all pages
+ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from the web
+
+
+def setup_page(title: str, question: str) -> None:
+    """Open a page: every page calls this first, also when it is the first one a link leads to."""
+    st.set_page_config(page_icon=ICON)  # before the frame, or its icons would be fetched from the web as the tab's
+    frame_if_bare()
+    st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
+    st.title(title)
+    st.markdown(f"##### {question}")

@@ -1,0 +1,233 @@
+"""The form of the Train page: widgets to one frozen Config, the command line that says the same, what it will cost."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as Unfinished
+from dataclasses import fields, replace
+
+import streamlit as st
+
+from qpwl_core.common.text import duration
+from qpwl_core.data.datasets import DATASETS
+from qpwl_core.models.config import Config, preset
+from qpwl_core.models.methods import METHODS
+from qpwl_core.training.cost import Cost, measure
+from ui.library.data import OWN, available_data, domain_for, recordings_for, split_of, title_of
+from ui.library.jobs import threads
+from ui.shell.frame import KEPT
+from ui.shell.text import plain
+
+WHOLE = {"points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
+         "layers": (1, 32), "stride": (1, 16)}                       # bounds of the fields that are whole numbers
+FIELDS = ("method", "p", "learning_rate", "kernel", "batch_norm", *WHOLE)
+KERNELS = (1, 3, 5, 7, 9, 11, 15, 21, 31)
+LOSSES = {
+    "wasserstein": r"\mathcal L = \frac{1}{N} \sum_{i=1}^{N} \log\Big(1 + \sum_{j \ne i} "
+                   r"e^{\,s\,(d_p(a_i, b_i) - d_p(a_i, b_j))}\Big)",
+    "n-pair": r"\mathcal L = \frac{1}{N} \sum_{i=1}^{N} \log\Big(1 + \sum_{j \ne i} "
+              r"e^{\,s\,(a_i \cdot b_j - a_i \cdot b_i)}\Big)",
+    "softmax": r"\mathcal L = -\frac{1}{2 \cdot N} \sum_{i=1}^{2 \cdot N} "
+               r"\log \frac{e^{z_{i, y_i}}}{\sum_y e^{z_{i, y}}}",
+    "multi-similarity": r"\mathcal L = \frac{1}{N} \sum_{i=1}^{N} \tfrac1\alpha \log\big(1 + \sum_{+} "
+                        r"e^{-\alpha (s - \lambda)}\big) + \tfrac1\beta \log\big(1 + "
+                        r"\sum_{-} e^{\beta (s - \lambda)}\big)"}
+
+
+def formulas(config: Config) -> list[str]:
+    """The loss and what it compares, with the numbers of a Config filled in (LaTeX)."""
+    method = METHODS[config.method]
+    p, loss = f"{config.p:g}", LOSSES[method.loss]
+    if not config.multi_class and method.loss == "wasserstein":
+        loss = r"\mathcal L = \sum_{i=1}^{N} \sum_{j \ne i} \log\Big(1 + e^{\,s\,(d_p(a_i, b_i) - d_p(a_i, b_j))}\Big)"
+    lines = [loss.replace("N", f"{config.pairs}").replace("d_p", f"d_{{{p}}}")]
+    if config.both_ways and method.loss != "softmax":
+        lines[0] = lines[0].replace(r"\mathcal L =", r"\mathcal L_{ab} =")
+        lines.append(r"\mathcal L = \tfrac12 \big(\mathcal L_{ab} + \mathcal L_{ba}\big)")
+    if method.distance == "wasserstein":
+        lines.append(rf"d_{{{p}}} = \sum_{{k=1}}^{{{config.filters}}} W_{{{p}}}\big(\bar Q_k, \bar Q'_k\big), \qquad "
+                     rf"M = {config.points}")
+    return lines
+
+
+def choose_data() -> str:
+    """The data set chosen in the sidebar, kept across pages and in the link."""
+    at_hand = available_data()
+    if st.session_state.get("data") not in at_hand:
+        st.session_state.pop("data", None)
+    data = st.sidebar.selectbox("Data", list(at_hand), format_func=title_of, key="data", **KEPT)
+    if st.session_state.setdefault("train_domain", domain_for(data)) != domain_for(data):
+        st.session_state["train_domain"] = domain_for(data)
+        to_preset()
+    return data
+
+
+def choose_device() -> str:
+    """Where to train, chosen in the sidebar."""
+    import torch
+
+    there = ["auto", "cpu"] + ["cuda"] * torch.cuda.is_available() + ["mps"] * torch.backends.mps.is_available()
+    if st.session_state.get("train_device") not in there:
+        st.session_state.pop("train_device", None)
+    return st.sidebar.selectbox("Device", there, key="train_device", **KEPT,
+                                help="Auto takes a GPU where there is one, else the CPU.")
+
+
+def start_of(data: str, method: str = "qp-wl") -> Config:
+    """What the form starts from: the preset that was chosen, for this kind of data."""
+    name = st.session_state.get("train_preset") or "quick"
+    config = preset(name, domain_for(data), method=method)
+    declared = {} if data.startswith(OWN) else dict(DATASETS[data].recipe_options)
+    return replace(config, recipe=config.recipe | declared)
+
+
+def config_now(data: str) -> Config:
+    """The Config that the form says, also where the form is not on screen."""
+    start = start_of(data, st.session_state.get("train_method") or "qp-wl")
+    given = {name: st.session_state.get(f"train_{name}") for name in FIELDS}
+    given["device"] = st.session_state.get("train_device")
+    config = replace(start, **{name: value for name, value in given.items() if value is not None})
+    often = max(1, config.iterations // 6)                       # a short run also wants a curve
+    return replace(config, validate_every=min(config.validate_every, often))
+
+
+def to_preset() -> None:
+    """Set all fields to the preset's; it is a callback, and what happens when other data wants other settings."""
+    start = start_of(st.session_state["data"])
+    for name in FIELDS:
+        if name not in ("method", "seed"):
+            st.session_state[f"train_{name}"] = getattr(start, name)
+
+
+def form(data: str) -> Config:
+    """All fields; the network is folded away."""
+    st.segmented_control("Start from", ["quick", "paper"], default="quick", key="train_preset", required=True,
+                         on_change=to_preset, **KEPT, format_func={"quick": "Quick: a minute", "paper":
+                         "As in the paper: 50,000 steps"}.get)
+    method = st.selectbox("Method", list(METHODS), format_func=lambda name: METHODS[name].title, key="train_method",
+                          **KEPT)
+    st.caption(METHODS[method].what[0].upper() + METHODS[method].what[1:] + ".")
+    of_method, start = METHODS[method], start_of(data, method)
+    left, right = st.columns(2)
+    _whole(left, "points", "Sampling points M", start, disabled=not of_method.aggregation.startswith("quantile"),
+           help="Levels of the quantile layer between 0 and 1; its two ends come on top.")
+    right.number_input("Order p", 1.0, 16.0, start.p, 0.5, key="train_p", **KEPT,
+                       disabled=of_method.distance != "wasserstein",
+                       help="Of the Wasserstein distance: 1 weighs all differences alike, more looks at the largest.")
+    _whole(left, "pairs", "Pairs in a batch N", start,
+           help="N people a step, two sequences each; every other person is a counter-example.")
+    _whole(right, "iterations", "Iterations", start, help="Steps of the optimiser.")
+    left.number_input("Learning rate", 1e-6, 1.0, start.learning_rate, 1e-4, "%.5f", key="train_learning_rate", **KEPT,
+                      help="The largest of a schedule that rises, then falls.")
+    _whole(right, "seed", "Seed", start, help="The same seed gives the same weights.")
+    with st.expander("The network", icon=":material/lan:"):
+        st.caption("Convolutions, one after the other; the last one gives the K filters whose distribution is kept."
+                   if of_method.network == "conv" else "This method brings its own network.")
+        left, right = st.columns(2)
+        fixed = of_method.network != "conv"
+        _whole(left, "filters", "Filters K", start, disabled=fixed)
+        _whole(right, "layers", "Layers", start, disabled=fixed)
+        left.selectbox("Kernel", KERNELS, KERNELS.index(start.kernel), key="train_kernel", **KEPT, disabled=fixed,
+                       help="Samples that a convolution sees.")
+        _whole(right, "stride", "Stride", start, disabled=fixed, help="Of the first layer: 2 halves all that follows.")
+        st.toggle("Batch norm", start.batch_norm, key="train_batch_norm", **KEPT, disabled=fixed)
+    return config_now(data)
+
+
+def _whole(place, name: str, label: str, start: Config, **options) -> None:
+    least, most = WHOLE[name]
+    place.number_input(label, least, most, getattr(start, name), key=f"train_{name}", **KEPT, **options)
+
+
+def command_line(data: str, config: Config) -> str:
+    """The command that does the same: only what differs from the preset is said."""
+    name = st.session_state.get("train_preset") or "quick"
+    start = start_of(data)
+    words = ["python -m qpwl_core train"]
+    if data.startswith(OWN):
+        words += [f"--data {shlex.quote(data.removeprefix(OWN) + '.npz')}", f"--domain {config.domain}"]
+    else:
+        words.append(f"--data {data}")
+    if name != "quick":
+        words.append(f"--preset {name}")
+    for field in fields(Config):
+        value = getattr(config, field.name)
+        if value == getattr(start, field.name):
+            continue
+        flag = field.name.replace("_", "-")
+        words.append(f"--{flag} {value}" if not isinstance(value, bool) else f"--{'' if value else 'no-'}{flag}")
+    return " ".join([*words, "--out runs/mine"])
+
+
+def title_for(data: str, config: Config) -> str:
+    """What a run is called until somebody renames it."""
+    method = METHODS[config.method]
+    parts = [data.removeprefix(OWN), method.title]
+    if method.aggregation.startswith("quantile"):
+        parts.append(f"M {config.points}")
+    if method.distance == "wasserstein":
+        parts.append(f"p {config.p:g}")
+    return " · ".join([*parts, f"{config.iterations} steps", f"seed {config.seed}"])
+
+
+@st.cache_resource
+def _measuring() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, thread_name_prefix="cost")      # one at a time, or they would slow each other
+
+
+@st.cache_resource(max_entries=64, ttl=600, show_spinner=False)      # the machine may be less busy by then
+def _cost(key: str, _config: Config, _learn, _held_out: int) -> Future:
+    future = _measuring().submit(measure, _config, _learn, _held_out, threads())
+    future.begun = time.monotonic()
+    return future
+
+
+def cost_of(data: str, config: Config, wait: float) -> Cost | None:
+    """What the steps of this Config cost, measured once on a thread of its own; None until that is done.
+
+    Raises ValueError where this data cannot be trained on so.
+    """
+    parts = split_of(data)
+    learn = recordings_for(data).select(index=sorted([*parts.index["train"], *parts.index["validation"]]))
+    alike = replace(config, iterations=100, seed=0, learning_rate=1e-3, validate_every=50, patience=0)
+    key = f"{data} {len(learn)} {int(learn.lengths.sum())} {alike}"  # another upload may have the same name
+    future = _cost(key, alike, learn, len(parts.index["test"]))
+    try:
+        return future.result(wait)
+    except Unfinished:
+        if wait == 0:
+            st.progress(min((time.monotonic() - future.begun) / 3, 0.95), "Measuring a few steps, about 3 s …")
+        return None
+    except (RuntimeError, MemoryError) as error:             # what PyTorch says of sizes that do not fit
+        raise ValueError(f"This cannot be trained so: {' '.join(str(error).split())[:200]}") from None
+
+
+def tell_cost(data: str, config: Config, text) -> bool:
+    """Say what it will cost, ``text(cost)``, as soon as that is known; False, and why, where it cannot be trained."""
+    try:
+        cost = cost_of(data, config, wait=0.4)
+    except ValueError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return False
+
+    @st.fragment(run_every=None if cost else 0.5)
+    def again():
+        if cost is not None:
+            st.markdown(text(cost))
+            return
+        try:
+            known = cost_of(data, config, wait=0)
+        except ValueError:
+            known = True                                         # the page says why
+        if known:
+            st.rerun()
+
+    again()
+    return True
+
+
+def told(seconds: float, doubt: float) -> str:
+    """A duration and its doubt, in bold."""
+    return f"**{duration(seconds)} ± {duration(doubt)}**"
