@@ -9,7 +9,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from datasets.official_files import BUILDERS
 from streamlit.testing.v1 import AppTest
 
 import ui.library.data
@@ -19,6 +18,7 @@ from qpwl_core.data.preprocessing import RECIPES
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split, split_dataset
 from qpwl_core.models.config import preset
+from tests.support.official_files import BUILDERS
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_npz, tiny_recordings
