@@ -15,6 +15,7 @@ setup: .venv/.run
 
 test: .venv/.dev .venv/.browser
 	$(BIN)/ruff check .
+	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
 bench: .venv/.dev .venv/.browser

@@ -1,4 +1,4 @@
-"""What the commit before the house wrote still loads and means the same: recordings, models, galleries, a run, a desk, …
+"""What the commit before the house wrote still loads and means the same: recordings, models, a run, a desk, a study.
 
 `artefacts/before_the_house/` was written by that commit on other paths and under other module names.
 """

@@ -26,6 +26,7 @@ def parser() -> Parser:
     top = Parser(prog="python -m qpwl_core", description="QP-WL Lab: tell people apart by how their signals distribute")
     chosen = top.add_subparsers(dest="command", required=True, metavar="command")
     for name, (run, arguments) in COMMANDS.items():
+        assert run.__doc__, "the docstring of a command is its help"
         sub = chosen.add_parser(name, help=run.__doc__.splitlines()[0], description=run.__doc__)
         for names, options in arguments:
             sub.add_argument(*names, **options)

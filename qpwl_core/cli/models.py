@@ -137,15 +137,16 @@ def embed(args):
         raise ValueError(f"--out must name a .npz or .safetensors file, not {args.out!r}")
     set_threads(args.threads)
     embeddings = load_model(args.model, device_of(args.device)).embed(load_data(args.data))
+    assert embeddings.sources is not None, "embed says what each was cut from"
     arrays = {"values": embeddings.values.numpy(), "sources": embeddings.sources}
     if embeddings.levels is not None:
         arrays["levels"] = embeddings.levels.numpy()
-    names = {"subjects": embeddings.subjects, "stimuli": embeddings.stimuli}
-    names = {what: names for what, names in names.items() if names is not None}
+    named = {"subjects": embeddings.subjects, "stimuli": embeddings.stimuli}
+    names = {what: each for what, each in named.items() if each is not None}
     if out.suffix == ".npz":
         write_arrays(out, arrays | names)
     else:
-        write_tensors(out, arrays, {what: names.tolist() for what, names in names.items()})
+        write_tensors(out, arrays, {what: each.tolist() for what, each in names.items()})
     print(f"{out}: {len(embeddings)} embeddings {tuple(embeddings.values.shape[1:])} of "
           f"{len(set(embeddings.subjects.tolist()))} subjects")
 

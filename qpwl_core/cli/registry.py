@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
-COMMANDS = {}
+COMMANDS: dict[str, tuple[Callable, tuple]] = {}     # name -> function, arguments
 
 
 def command(*arguments):

@@ -45,8 +45,9 @@ def size(nbytes: float) -> str:
     """
     for unit in ("bytes", "kB", "MB", "GB"):
         if nbytes < 1024 or unit == "GB":
-            return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
+            break
         nbytes /= 1024
+    return f"{nbytes:.3g} {unit}" if nbytes < 1000 else f"{nbytes:.0f} {unit}"
 
 
 def duration(seconds: float) -> str:

@@ -61,9 +61,10 @@ def thinned(values: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _copies(recordings) -> list[str]:
-    first, copies = {}, []
+    first: dict[tuple[bytes, int], int] = {}
+    copies = []
     for i, values in enumerate(recordings.sequences):
-        key = hashlib.blake2b(np.ascontiguousarray(values), digest_size=16).digest(), len(values)
+        key = hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest(), len(values)
         if first.setdefault(key, i) != i:
             copies.append((i, first[key]))
     if not copies:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
@@ -38,6 +41,10 @@ class Recordings:
     rate: float
     stimuli: np.ndarray | None = None
     info: dict[str, str] = field(default_factory=dict)
+
+    if TYPE_CHECKING:  # it takes more than it keeps: lists, too, which __post_init__ checks and turns into arrays
+        def __init__(self, sequences: Iterable[ArrayLike], subjects: ArrayLike, channels: ArrayLike, rate: float,
+                     stimuli: ArrayLike | None = None, info: dict[str, str] = ...) -> None: ...
 
     def __post_init__(self):
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)

@@ -81,7 +81,7 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
         raise ValueError(f"a threshold for a false match rate needs at least two calibration people with {n} "
                          f"sequences, and there are {int((counts >= n).sum())}: set the threshold by hand")
     emulated, random = min(enrolled, len(names) - 1), np.random.default_rng(seed)
-    strangers, owners = [], []
+    of_strangers, of_owners = [], []
     for _ in range(REPEATS):
         rows = [random.permutation(np.flatnonzero(person == j)) for j in range(len(names))]
         kept = [own[:max(1, min(sequences, len(own) - n))] for own in rows]
@@ -91,9 +91,9 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
             groups = near[own[:len(own) // n * n]].reshape(-1, n, len(names)).mean(1)               # (knocks, C)
             others = random.permutation(np.delete(np.arange(len(names)), i))
             others = others[:len(others) // emulated * emulated].reshape(-1, emulated)         # disjoint desks
-            strangers.append(groups[:, others].min(2).ravel())
-            owners.append(_own_distances(distances, own[len(kept[i]):], kept[i], n, sources))
-    strangers, owners = np.sort(np.concatenate(strangers)), np.concatenate(owners)
+            of_strangers.append(groups[:, others].min(2).ravel())
+            of_owners.append(_own_distances(distances, own[len(kept[i]):], kept[i], n, sources))
+    strangers, owners = np.sort(np.concatenate(of_strangers)), np.concatenate(of_owners)
     trials = int((counts // n).sum()) * ((len(names) - 1) // emulated)
     aimed = 1 - (1 - fmr) ** (emulated / enrolled)
     threshold = float(np.nextafter(strangers[int(aimed * len(strangers))], -np.inf))

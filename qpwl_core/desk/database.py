@@ -224,7 +224,7 @@ class Desk:
         facts = dict(database.execute("SELECT name, value FROM header"))
         try:
             theirs = Space(facts["model"], facts["method"], float(facts["p"]), _tuple(facts["levels"]),
-                           _tuple(facts["shape"]))
+                           _tuple(facts["shape"]) or ())
         except (KeyError, TypeError, ValueError):
             raise FileError(self._damaged("its header cannot be read")) from None
         if theirs.model != self.space.model:

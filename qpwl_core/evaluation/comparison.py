@@ -29,7 +29,8 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
     names = _names(folders)
     if len(names) < 2:
         raise ValueError(f"compare needs at least two different models, got {len(names)}")
-    seen, notes = {}, []
+    seen: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}   # distances, subjects, sources
+    notes: list[str] = []
     for name, folder in names.items():
         model = load_model(folder, device)
         if recordings is None:

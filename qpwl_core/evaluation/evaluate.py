@@ -19,9 +19,10 @@ def evaluate_model(model: Model, recordings: Recordings, seed: int = 0) -> tuple
 def evaluate_distances(distances, subjects, sources=None, seed: int = 0) -> tuple[dict, list[str]]:
     """As ``evaluate_model``, from the distances (n, n) between all sequences, and the recording each was cut from."""
     groups = fair_groups(subjects, sources)
-    frames = (scenario(distances, subjects, seed=seed, groups=groups)
-              for scenario in (protocol.verification, protocol.identification, protocol.imposters))
-    return summarised(*frames, subjects, sources, groups)
+    verified, identified, imposters = (
+        scenario(distances, subjects, seed=seed, groups=groups)
+        for scenario in (protocol.verification, protocol.identification, protocol.imposters))
+    return summarised(verified, identified, imposters, subjects, sources, groups)
 
 
 def summarised(verified, identified, imposters, subjects, sources, groups) -> tuple[dict, list[str]]:

@@ -78,7 +78,8 @@ def ranks(distances: np.ndarray) -> np.ndarray:
 
 def disagreeing(pairs: Pairs, gap: np.ndarray, count: int) -> list[int]:
     """The pairs on which two rankings differ most, no sequence in two of them. (P,) -> at most ``count`` indices"""
-    chosen, used = [], set()
+    chosen: list[int] = []
+    used: set[int] = set()
     for i in np.argsort(-np.abs(gap), kind="stable").tolist():
         both = {int(pairs.first[i]), int(pairs.second[i])}
         if len(chosen) < count and not both & used:

@@ -33,7 +33,8 @@ class Trials:
         """Genuine and imposter distances of one draw, or of all draws together. -> (S·R,), (S·(S−1)·R,)"""
         chosen = self.scores[:, n - 1] if repeat is None else self.scores[repeat:repeat + 1, n - 1]
         lists = [metrics.genuine_and_imposter(scores) for scores in chosen]
-        return tuple(np.concatenate(kind) for kind in zip(*lists, strict=True))
+        genuine, imposter = (np.concatenate(kind) for kind in zip(*lists, strict=True))
+        return genuine, imposter
 
     def repeats(self, n: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Genuine and imposter distances, draw by draw."""

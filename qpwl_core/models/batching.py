@@ -31,7 +31,7 @@ def collate(sequences: list[np.ndarray], labels=None) -> Batch:
 
 def by_length(lengths: np.ndarray, budget: int) -> Iterator[np.ndarray]:
     """Indices in groups of similar length, so that little is padded; a group has at most ``budget`` padded samples."""
-    group = []
+    group: list[int] = []
     for i in np.argsort(lengths, kind="stable")[::-1]:      # longest first: memory peaks at the start, not at the end
         if group and (len(group) + 1) * lengths[group[0]] > budget:
             yield np.array(group)

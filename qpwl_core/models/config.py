@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
 from qpwl_core.data.domains import DOMAINS
 
@@ -98,7 +99,7 @@ class Config:
 # that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
 # and EEG; of an EEG what is neither slow, common to all electrodes nor a matter of loudness, in two layers, a tenth of
 # the electrodes hidden; each of a pair is the anchor once.
-QUICK = {
+QUICK: dict[str, dict[str, Any]] = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
     "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
@@ -109,8 +110,8 @@ QUICK = {
 }
 # The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe
 # does where it is told nothing). Kernel, filters and N are not public, so they are ours.
-PAPER = {"layers": 16, "filters": 64, "learning_rate": 1e-4, "iterations": 50_000, "validate_every": 1000,
-         "multi_class": False, "patience": 10}
+PAPER: dict[str, Any] = {"layers": 16, "filters": 64, "learning_rate": 1e-4, "iterations": 50_000,
+                         "validate_every": 1000, "multi_class": False, "patience": 10}
 
 
 def preset(name: str, domain: str, **changes) -> Config:

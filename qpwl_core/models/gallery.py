@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -56,8 +57,9 @@ class Gallery:
         index = np.arange(len(self))[index]
         if len(index) and (np.diff(index) == 1).all():       # a stretch of them is no copy
             index = slice(index[0], index[-1] + 1)
-        cut = {name: None if getattr(self, name) is None else getattr(self, name)[index]
-               for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts")}
+        cut: dict[str, Any] = {
+            name: None if getattr(self, name) is None else getattr(self, name)[index]
+            for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts")}
         return replace(self, **cut)
 
     def part(self, name: str) -> Gallery:
@@ -112,22 +114,28 @@ class Gallery:
 
 def build_gallery(model: Model, test: Recordings, calibration: Recordings | None = None, progress=None) -> Gallery:
     """What a model sees in people it was not trained on; ``progress(done, of)`` is called on the way, part by part."""
-    method, own = METHODS[model.config.method], model.embedder.levels
-    own = None if own is None else own.detach().cpu().double().numpy()
+    method, network, learned = METHODS[model.config.method], model.embedder.network, model.embedder.levels
+    own = None if learned is None else learned.detach().cpu().double().numpy()
     levels = dense_levels(own) if method.network == "conv" else np.array([0.0, 1.0])
-    dense, parts, offset = torch.from_numpy(levels), [], 0
+    dense, offset = torch.from_numpy(levels), 0
+    parts: list[dict[str, Any]] = []
+
+    def quantiles(x: Tensor, lengths: Tensor) -> Tensor:
+        filters, counts = network(x, lengths)
+        return empirical_quantiles(filters, counts, dense)
+
     for part, recordings in (("test", test), ("calibration", calibration)):
         if recordings is None:
             continue
         seen, sources = model.recipe.cut(recordings)
-        values = model.each(seen, lambda x, n: empirical_quantiles(*model.embedder.network(x, n), dense), progress)
+        values = model.each(seen, quantiles, progress)
         parts.append({
             "values": values.numpy(), "subjects": seen.subjects, "parts": np.full(len(seen), part, "U11"),
             "vectors": None if own is not None else model.embed_cut(seen, sources).values.flatten(1).numpy(),
             "stimuli": seen.stimuli, "sources": sources + offset})
         offset += len(recordings)
-    joined = {name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
-              for name in parts[0]}
+    joined: dict[str, Any] = {name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
+                              for name in parts[0]}
     return Gallery(**joined, levels=levels, own=own, method=method.name, p=model.config.p, model=model.checksum)
 
 

@@ -76,7 +76,7 @@ class JaegerNetwork(nn.Module):
 
     def slope_penalty(self) -> Tensor:
         """Nought: there are no PReLUs here."""
-        return self.merge[0].weight.new_zeros(())
+        return next(self.merge.parameters()).new_zeros(())
 
 
 def velocity_channels(names: tuple[str, ...]) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from qpwl_core.models.jaeger import JaegerNetwork
 from qpwl_core.models.losses import multi_similarity_loss, n_pair_loss, wasserstein_loss
 from qpwl_core.models.networks import ConvStack
 from qpwl_core.transport.distances import MEASURES, pairwise_by
+from qpwl_core.transport.quantiles import QuantileLayer
 
 LOSSES = ("wasserstein", "n-pair", "softmax", "multi-similarity")
 SCALED = ("wasserstein", "n-pair")                       # losses that depend on the scale of the distance
@@ -108,7 +109,7 @@ class Embedder(nn.Module):
     against the one in training is ``head`` (`build_embedder` without ``classes``): drop ``head.*`` from its state.
     """
 
-    def __init__(self, method: Method, network: nn.Module, filters: int, points: int, p: float,
+    def __init__(self, method: Method, network: ConvStack | JaegerNetwork, filters: int, points: int, p: float,
                  scale: float | str, multi_class: bool, both_ways: bool, classes: int):
         super().__init__()
         self.method, self.p, self.multi_class, self.both_ways = method, check_order(p), multi_class, both_ways
@@ -116,8 +117,8 @@ class Embedder(nn.Module):
         with torch.no_grad():                            # one frame through tells what shape comes out
             self.shape = tuple(self.aggregate(torch.zeros(1, filters, 1), torch.ones(1, dtype=torch.long)).shape[1:])
         if method.loss in SCALED:
-            self.log_scale = nn.Parameter(torch.tensor(math.log(self._first_scale() if scale == "learned" else scale)),
-                                          requires_grad=scale == "learned")
+            first = self._first_scale() if scale == "learned" else float(scale)
+            self.log_scale = nn.Parameter(torch.tensor(math.log(first)), requires_grad=scale == "learned")
         self.head = nn.Linear(math.prod(self.shape), classes) if method.loss == "softmax" and classes else None
 
     def _first_scale(self) -> float:
@@ -139,7 +140,7 @@ class Embedder(nn.Module):
     @property
     def levels(self) -> Tensor | None:
         """The M + 2 levels of the quantile layer, None where there is none. (M+2,)"""
-        return self.aggregation.levels if self.method.aggregation.startswith("quantile") else None
+        return self.aggregation.levels if isinstance(self.aggregation, QuantileLayer) else None
 
     def pairwise(self, a: Tensor, b: Tensor) -> Tensor:
         """The method's distance of every query with every reference, smaller is closer. (Q, …), (R, …) -> (Q, R)"""
@@ -209,7 +210,8 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
     if scale != "learned" and (isinstance(scale, (bool, str)) or not 0 < scale < math.inf):
         raise ValueError(f"scale must be 'learned' or a positive number, got {scale!r}")
     if method.network == "jaeger":
-        network, filters = JaegerNetwork(channels, length, tuple(velocity), width=width), 128
+        network: ConvStack | JaegerNetwork = JaegerNetwork(channels, length, tuple(velocity), width=width)
+        filters = 128
     else:
         network = ConvStack(channels, filters, layers, kernel, dilation, stride, batch_norm)
     return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes)

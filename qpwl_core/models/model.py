@@ -76,7 +76,7 @@ class Model:
     def each(self, seen: Recordings, function, progress=None) -> Tensor:
         """``function(x (B, D, T), lengths (B,)) -> (B, …)`` of all sequences, in batches of like length, (n, …)."""
         device = next(self.embedder.parameters()).device
-        values: list[Tensor | None] = [None] * len(seen)
+        values: dict[int, Tensor] = {}
         done = 0
         self.embedder.eval()
         with torch.inference_mode():
@@ -88,7 +88,7 @@ class Model:
                 done += len(group)
                 if progress:
                     progress(done, len(seen))
-        return torch.stack(values).clone()
+        return torch.stack([values[i] for i in range(len(seen))]).clone()
 
     def distances(self, a: Embeddings, b: Embeddings | None = None) -> np.ndarray:
         """The method's own distance of every a to every b (to itself where b is None), (Q, R); smaller is closer."""
@@ -124,7 +124,7 @@ class Model:
         return folder
 
 
-def load_model(path, device: str = "cpu") -> Model:
+def load_model(path, device: str | torch.device = "cpu") -> Model:
     """The model in a folder; one sentence says what is wrong with a folder that holds none."""
     folder = Path(path)
     if not folder.is_dir():

@@ -46,7 +46,7 @@ class ConvStack(nn.Module):
             if convolution.bias is not None:
                 nn.init.zeros_(convolution.bias)
             self.convolutions.append(convolution)
-            self.norms.append(MaskedBatchNorm(filters) if batch_norm else None)
+            self.norms.add_module(str(i), MaskedBatchNorm(filters) if batch_norm else None)
             self.activations.append(FastPReLU(filters, init=SLOPE))
 
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,8 @@ class ConvStack(nn.Module):
 
         Abdelwahab & Landwehr 2019 regularise the slopes and tune how much; that the penalty is L2 is our reading.
         """
-        return sum(activation.weight.square().sum() for activation in self.activations)
+        first, *others = (slopes.square().sum() for slopes in self.activations.parameters())
+        return sum(others, first)
 
 
 class FastPReLU(nn.PReLU):
@@ -120,6 +121,11 @@ class MaskedBatchNorm(nn.BatchNorm1d):
 
     ``real`` is 1 where a frame counts and 0 where it is padding. Where nothing is padded it is PyTorch's own.
     """
+
+    running_mean: Tensor               # all four are there, as statistics are always tracked
+    running_var: Tensor
+    num_batches_tracked: Tensor
+    momentum: float
 
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         if real is None or not self.training:

@@ -6,8 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from torch import nn
 
 from qpwl_core.data.preprocessing import FittedRecipe
+from qpwl_core.data.preprocessing.gait import GaitRecipe
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.model import Model
 from qpwl_core.models.networks import ConvStack
@@ -47,6 +49,7 @@ def receptive_field(network: ConvStack) -> tuple[int, int]:
     """
     field, step = 1, 1
     for convolution in network.convolutions:
+        assert isinstance(convolution, nn.Conv1d), "there is nothing else"
         field += (convolution.kernel_size[0] - 1) * convolution.dilation[0] * step
         step *= convolution.stride[0]
     return field, step
@@ -76,6 +79,6 @@ def shortened(recordings: Recordings) -> Recordings:
 
 def _uncut(fitted: FittedRecipe) -> FittedRecipe:
     """The recipe without its cutting into windows, where it cuts (gait)."""
-    if not hasattr(fitted.recipe, "seconds"):
+    if not isinstance(fitted.recipe, GaitRecipe):
         return fitted
     return replace(fitted, recipe=replace(fitted.recipe, seconds=2 * LONGEST / fitted.rate))

@@ -86,6 +86,7 @@ def _make(cell: Cell, out: Path, data) -> None:
     learn, test = own.parts(recordings, cell.seed)
     training, calibration = people_apart(learn, config.validation, config.seed)
     model = deque(train(config, learn, run, resume=(run / "config.json").exists()), maxlen=1).pop().model
+    assert model is not None, "the last record carries it"
     parts = {"test": distances_of(model, test, own.fixed), "calibration": distances_of(model, calibration, own.fixed)}
     scores = score(parts["test"], parts["calibration"], cell.seed)
     model.card |= {
@@ -112,6 +113,7 @@ def distances_of(model: Model, recordings: Recordings, fixed: bool) -> Distances
     if fixed and recordings.stimuli is not None:
         names = [f"{who}\n{what}" for who, what in zip(recordings.subjects, recordings.stimuli, strict=True)]
         sources = np.unique(names, return_inverse=True)[1]
+    assert sources is not None, "embed says what each was cut from"
     return Distances(model.distances(embeddings), embeddings.subjects, sources)
 
 

@@ -104,7 +104,7 @@ def auc_over_n(tables: dict, name: str):
     figure = _figure("observed sequences n", "AUC of verification")
     for method, own in _each(tables["table"], name):
         _curve(figure, method, own["n"], own["auc"], own["se"], mode="lines+markers")
-    for method, values in paper.VERIFICATION.get(SETS[name].beside, {}).items():
+    for method, values in paper.VERIFICATION.get(SETS[name].beside or "", {}).items():
         if method in set(tables["table"].loc[tables["table"]["set"] == name, "method"]):
             figure.add_scatter(x=list(range(1, 6)), y=[auc for auc, _ in values], mode="lines+markers", opacity=0.55,
                                name=f"{METHODS[method].title}, paper", marker=_marker(method), legendgroup=method,

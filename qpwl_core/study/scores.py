@@ -27,7 +27,8 @@ def score(test, calibration, seed: int) -> dict:
     results, notes = summarised(verified, identified, imposters, test.subjects, test.sources, groups)
     drawn = draw(test.subjects, seed=seed, groups=groups)
     stack = protocol.person_distances(test.values, drawn)                         # (R, n, S, S)
-    rows, curves = verified[["repeat", "n", "auc", "eer"]].to_dict("records"), {n: [] for n in CURVES}
+    rows = verified[["repeat", "n", "auc", "eer"]].to_dict("records")
+    curves: dict[int, list[list[float]]] = {n: [] for n in CURVES}
     for row in rows:
         trials = metrics.genuine_and_imposter(stack[row["repeat"], row["n"] - 1])
         row |= {"d_prime": metrics.d_prime(*trials),

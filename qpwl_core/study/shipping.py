@@ -33,7 +33,9 @@ def ship(cells: list[Cell], out, target) -> list[Path]:
 
 
 def _ship(cell: Cell, folder: Path, target: Path) -> Path:
-    gallery = smaller(load_gallery(folder), *SETS[cell.set].ships)
+    ships = SETS[cell.set].ships
+    assert ships is not None, "only sets that ship come here"
+    gallery = smaller(load_gallery(folder), *ships)
     test = gallery.part("test")
     card = read_json(folder / "card.json")
     results, notes = evaluate_distances(test.distances(), test.subjects, test.sources, cell.seed)

@@ -90,7 +90,7 @@ def _table(verified, identified, imposters, resampled):
                 most = frame[(frame["set"] == name) & (frame["method"] == method)
                              & (frame["fraction"] == frame["fraction"].max())][measure]
                 row |= {key: most.mean(), f"{key}_se": most.sem()}
-        published = paper.VERIFICATION.get(SETS[name].beside, {}).get(method)
+        published = paper.VERIFICATION.get(SETS[name].beside or "", {}).get(method)
         row |= {"paper_auc": published[n - 1][0], "paper_se": published[n - 1][1]} if published else {}
         rows.append(row)
     return pd.DataFrame(rows)

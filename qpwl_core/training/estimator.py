@@ -44,6 +44,7 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
         if y is None and not isinstance(X, Recordings):
             raise ValueError("y must name who each sequence of X is of")
         last = deque(train(self._config(), self._recordings(X, y)), maxlen=1).pop()
+        assert last.model is not None, "the last record carries it"
         self.model_, self.best_auc_ = last.model, last.best_auc
         return self
 
@@ -57,6 +58,7 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
         recordings = self._recordings(X)
         embeddings = self.model_.embed(recordings)
         values, sources = embeddings.values.flatten(1).numpy(), embeddings.sources
+        assert sources is not None, "embed says what each was cut from"
         counts = np.bincount(sources, minlength=len(recordings))
         if not counts.all():
             raise ValueError(f"X must have something left of every recording after preprocessing, and recording "

@@ -80,7 +80,7 @@ def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterato
     writes = out is not None and processes.rank() == 0
     if writes and not resume:
         write_json(out / "config.json", config.to_dict())
-    if resume and checkpoint.exists():
+    if resume and checkpoint is not None and checkpoint.exists():
         run.restore(checkpoint)
         history = [r for r in _history(out / "metrics.jsonl") if r["step"] <= run.step]
     started, begun, before = time.monotonic(), run.step, run.seconds

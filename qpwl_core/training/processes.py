@@ -92,6 +92,7 @@ def gather(own: Tensor, rows: Tensor | slice, count: int) -> Tensor:
     """
     if not together():
         return own
+    assert isinstance(rows, Tensor), "own_rows gives numbers where there are several processes"
     return _Sum.apply(own.new_zeros(count, *own.shape[1:]).index_copy(0, rows.to(own.device), own))
 
 
@@ -134,6 +135,11 @@ class SharedBatchNorm(nn.BatchNorm1d):
 
     PyTorch's SyncBatchNorm is for CUDA alone and knows no padding.
     """
+
+    running_mean: Tensor               # all four are there, as statistics are always tracked
+    running_var: Tensor
+    num_batches_tracked: Tensor
+    momentum: float
 
     def forward(self, x: Tensor, real: Tensor | None = None) -> Tensor:
         if not self.training:

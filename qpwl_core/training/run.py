@@ -51,7 +51,8 @@ class Run:
         processes.share_batch_norms(self.embedder)
         self.precision = precision_of(self.device)
         self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
-        self.step, self.best_auc, self.worse, self.seconds = 0, None, 0, 0.0
+        self.step, self.worse, self.seconds = 0, 0, 0.0
+        self.best_auc: float | None = None
         self.best: dict[str, torch.Tensor] = {}
 
     @property

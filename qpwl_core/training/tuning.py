@@ -90,6 +90,8 @@ def _trial(trial: int, config: Config, recordings: Recordings, threads: int | No
         last = deque(train(config, recordings), maxlen=1).pop()
     except Diverged:
         return trial, 0.0, 0.0
+    assert last.best_auc is not None, "the last step is validated"
+    assert last.model is not None, "the last record carries it"
     return trial, last.best_auc, last.model.card["training"]["seconds"]
 
 

@@ -31,7 +31,7 @@ def jensen_shannon(a: Tensor, b: Tensor, levels: Tensor, per_filter: bool = Fals
     a, b = torch.broadcast_tensors(a.cpu(), b.cpu())  # small, and not every GPU has float64
     levels = levels.to("cpu", torch.float64)
     edges = torch.cat([a, b], -1).double().sort(-1).values                   # (..., 2L)
-    total = 0.0
+    total = torch.zeros((), dtype=torch.float64)
     parts = [_masses(x.double(), levels, edges) for x in (a, b)]
     for mine, other in (parts, parts[::-1]):
         for mass, facing in zip(mine, other, strict=True):

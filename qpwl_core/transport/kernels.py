@@ -15,6 +15,7 @@ import tempfile
 import threading
 import warnings
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -24,11 +25,11 @@ SOURCE = Path(__file__).with_name("kernels.cpp")
 FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-shared", "-fPIC"]
 
 _lock = threading.Lock()
-_loaded: list[ctypes.CDLL | None] = []  # empty until the first call, then the one answer
+_loaded: list[Any] = []  # empty until the first call, then the one answer
 
 
-def kernels() -> ctypes.CDLL | None:
-    """The compiled library, or None where it cannot be built."""
+def kernels() -> Any:
+    """The compiled library, a ctypes.CDLL that only knows at run time what it holds; None where it cannot be built."""
     if not _loaded:
         with _lock:
             if not _loaded:
@@ -36,11 +37,11 @@ def kernels() -> ctypes.CDLL | None:
     return _loaded[0]
 
 
-def _load() -> ctypes.CDLL | None:
+def _load() -> Any:
     if os.environ.get("QPWL_COMPILE") == "0":
         return None
     try:
-        library = ctypes.CDLL(str(_build()))
+        library: Any = ctypes.CDLL(str(_build()))
         library.qpwl_forward.restype = library.qpwl_backward.restype = None
         library.qpwl_prelu.restype = library.qpwl_prelu_backward.restype = None
         library.qpwl_lanes.restype = library.qpwl_order_statistics.restype = ctypes.c_int64
@@ -101,5 +102,5 @@ def _private_folder() -> Path:
 def call(function, tensors: tuple[Tensor, ...], *numbers):
     """Call a kernel: addresses of contiguous CPU tensors (kept alive meanwhile), then doubles and 64-bit integers."""
     assert all(x.is_contiguous() and x.device.type == "cpu" for x in tensors), "kernels take contiguous CPU tensors"
-    numbers = [ctypes.c_double(n) if isinstance(n, float) else ctypes.c_int64(n) for n in numbers]
-    return function(*(ctypes.c_void_p(x.data_ptr()) for x in tensors), *numbers)
+    values = [ctypes.c_double(n) if isinstance(n, float) else ctypes.c_int64(n) for n in numbers]
+    return function(*(ctypes.c_void_p(x.data_ptr()) for x in tensors), *values)

@@ -45,7 +45,7 @@ class Entry:
         return METHODS[self.method].title
 
     @property
-    def hasgallery_at(self) -> bool:
+    def has_gallery(self) -> bool:
         return (self.folder / "gallery.safetensors").exists()
 
 

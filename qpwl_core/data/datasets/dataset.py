@@ -11,7 +11,7 @@ import numpy as np
 
 from qpwl_core.common.paths import cache_folder, sample_data
 from qpwl_core.common.text import shown
-from qpwl_core.data.datasets.download import download_files
+from qpwl_core.data.datasets.download import Progress, download_files
 from qpwl_core.data.datasets.files import ARCHIVES, Member, members, natural
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
@@ -38,7 +38,7 @@ class Dataset:
     pattern: str = ""                 # of a file's name, with named groups such as subject and stimulus
     exclude: str = ""                 # of a file's path: what is not wanted
     downloads: tuple[str, ...] = ()   # direct addresses; none where the source wants a person to click
-    fetcher: Callable[[Dataset, Path, bool | Callable], None] = download_files
+    fetcher: Callable[[Dataset, Path, Progress], None] = download_files
     recipe_options: tuple[tuple[str, object], ...] = ()   # of the domain's preprocessing recipe
     train_subjects: int = 0           # of the paper; 0 and 0: one half and one half
     test_subjects: int = 0
@@ -89,7 +89,7 @@ class Dataset:
         return RecordingsError(f"{self.name} ships with the repository of QP-WL Lab, and this is an installed package "
                                f"without it: take {self.example} from there, and give its path instead of the name")
 
-    def fetch(self, progress=True) -> Path:
+    def fetch(self, progress: Progress = True) -> Path:
         """Download the official files into the cache folder, going on where an earlier download stopped.
 
         ``progress``: a bar (True), none (False), or a function called with the bytes that arrived, block by block; what

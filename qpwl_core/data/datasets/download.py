@@ -6,15 +6,17 @@ import logging
 import os
 import tarfile
 import zipfile
+from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
 from qpwl_core.data.errors import RecordingsError
 
 TIMEOUT = 30  # seconds without a byte
+Progress = bool | Callable[[int], object]  # a bar, none, or a function that is told of the bytes of each block
 
 
-def download_files(dataset, folder: Path, progress: bool) -> None:
+def download_files(dataset, folder: Path, progress: Progress) -> None:
     """Fetch the archives in ``dataset.downloads``; no checksums are published, so see that they are archives."""
     for url in dataset.downloads:
         path = download(url, folder, progress=progress)
@@ -23,7 +25,7 @@ def download_files(dataset, folder: Path, progress: bool) -> None:
             raise RecordingsError(f"what {urlsplit(url).netloc} sent as {path.name} is not an archive")
 
 
-def download(url: str, folder: Path, name: str = "", sha256: str | None = None, progress: bool = True) -> Path:
+def download(url: str, folder: Path, name: str = "", sha256: str | None = None, progress: Progress = True) -> Path:
     """Fetch one file into ``folder``; one that is there, and right, is not fetched again.
 
     ``progress``: a bar (True), none (False), or a function that is called with the bytes of each block that arrives.
@@ -55,7 +57,9 @@ def download(url: str, folder: Path, name: str = "", sha256: str | None = None, 
         return Path(pooch.retrieve(url, f"sha256:{sha256}" if sha256 else None, fname=target.name, path=target.parent,
                                    downloader=resume))
     except requests.HTTPError as error:
-        raise RecordingsError(f"{host} answered {error.response.status_code} for {url}") from None
+        answer = error.response
+        assert answer is not None, "raise_for_status says which answer it is about"
+        raise RecordingsError(f"{host} answered {answer.status_code} for {url}") from None
     except requests.RequestException:
         raise RecordingsError(f"{host} cannot be reached, or broke off while sending {name}") from None
     except ValueError:

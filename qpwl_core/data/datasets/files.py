@@ -10,6 +10,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -67,7 +68,7 @@ def members(folder: Path, pattern: str, exclude: str = "") -> Iterator[Member]:
             with path.open("rb") as file:
                 yield from _inside(file, name, wanted, unwanted, DEPTH)
         elif match := _wanted(name, wanted, unwanted):
-            yield Member(name, match, lambda path=path, name=name: _bounded_file(path, name), path)
+            yield Member(name, match, partial(_bounded_file, path, name), path)
 
 
 def as_text(data: bytes, name: str) -> str:
@@ -142,7 +143,7 @@ def _inside(file, name, wanted, unwanted, depth) -> Iterator[Member]:
                 copy.seek(0)
                 yield from _inside(copy, full, wanted, unwanted, depth - 1)
         elif match := _wanted(full, wanted, unwanted):
-            yield Member(full, match, lambda open_member=open_member, full=full: _bounded_member(open_member, full))
+            yield Member(full, match, partial(_bounded_member, open_member, full))
 
 
 def _zip_entries(file, name):

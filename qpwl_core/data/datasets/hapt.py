@@ -25,9 +25,12 @@ def read(dataset, folder):
     if LABELS not in files:
         raise RecordingsError(f"{shown(folder)} holds no {LABELS} of HAPT, which says where the walking is")
     labels = files.pop(LABELS).astype(int)
-    sessions, sequences = {}, []
+    sessions: dict[str, int] = {}
+    sequences = []
     for base in files:
-        sensor, experiment, user = re.fullmatch(dataset.pattern, base).group("sensor", "experiment", "subject")
+        match = re.fullmatch(dataset.pattern, base)
+        assert match is not None, "files are found by this pattern"
+        sensor, experiment, user = match.group("sensor", "experiment", "subject")
         if sensor != "acc":
             continue
         gyro = base.replace("acc", "gyro")

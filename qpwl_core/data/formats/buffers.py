@@ -65,7 +65,7 @@ def new_values(rows, columns, lazy=None) -> np.ndarray:
                 os.posix_fallocate(file.fileno(), 0, nbytes)  # a full disk is an error here, a crash when mapped
             file.truncate(nbytes)
         except OSError as error:
-            reason = error.strerror.lower()
+            reason = (error.strerror or str(error)).lower()
             raise RecordingsError(f"needs {size(nbytes)} of disk in {cache_folder()}, and {reason}") from None
         return np.memmap(file, VALUE, "r+", shape=(rows, columns))
 

@@ -29,7 +29,11 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
     folder = Path(folder)
     files = _files(folder)
     large = is_large(GROWTH * sum(file.stat().st_size for file, _ in files), lazy)
-    first, sequences, lengths, subjects, stimuli, info, samples = None, [], [], [], [], {}, 0
+    first: Recordings | None = None
+    info: dict[str, str] = {}
+    subjects: list[str] = []
+    stimuli: list[str] = []
+    sequences, lengths, samples = [], [], 0
     # Large: one file for all values. A map of its own for each file would take more open files than a system allows.
     with scratch_file() if large else nullcontext() as store:
         for file, whose in files:
@@ -48,11 +52,12 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
             subjects += part.subjects.tolist()
             stimuli += [] if part.stimuli is None else part.stimuli.tolist()
             info = dict(part.info.items() & info.items()) if part is not first else part.info  # what all agree on
-            if large:
+            if store is not None:
                 _append(store, part.sequences)
             else:
                 sequences += part.sequences
-        if large:
+        assert first is not None, "there is at least one file"
+        if store is not None:
             store.flush()
             values = np.memmap(store, VALUE, "r+", shape=(samples, len(first.channels)))
             sequences = split_values(values, lengths)
@@ -61,7 +66,7 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
 
 def _files(folder):
     """The files to read, [(path, (subject, stimulus))]."""
-    found = []
+    found: list[tuple[Path, tuple[str, str | None]]] = []
     for entry in _entries(folder):
         if entry.is_dir():
             found += [(file, (entry.name, stem_of(file.name))) for file in _entries(entry) if _is_wanted(file)]

@@ -71,7 +71,8 @@ def _read(text, most_lines, source):
     channels = [header[i] for i in where]
     most_rows = min(most_lines, source.max_bytes // (VALUE.itemsize * len(channels)) + 1)
     values = new_values(most_rows, len(channels), source.lazy)
-    rows, runs = csv.reader(lines, strict=True), []
+    rows = csv.reader(lines, strict=True)
+    runs: list[list] = []                                                    # [keys, start, stop]
     try:
         done = _fill(values, rows, header, keys, where, runs, source.max_bytes)
     except (RecordingsError, csv.Error) as error:
@@ -160,7 +161,8 @@ def _is_number(cell):
 
 def _grouped(runs, values):
     """Sequences, subjects and stimuli from the runs; those of one subject and sequence are joined."""
-    parts, stimulus_of = {}, {}
+    parts: dict[tuple[str, str], list[np.ndarray]] = {}
+    stimulus_of: dict[tuple[str, str], list[str]] = {}
     for keys, start, stop in runs:
         subject, sequence, *stimulus = (key.strip() for key in keys)
         parts.setdefault((subject, sequence), []).append(values[start:stop])

@@ -106,19 +106,19 @@ def _values(archive, entry, source):
         as_is = dtype == VALUE and not fortran and entry.compress_type == zipfile.ZIP_STORED and source.path
         offset = _offset(source.file, entry) + start if as_is else 0
         mapped = as_is and offset % VALUE.itemsize == 0 and is_large(shape[0] * shape[1] * VALUE.itemsize, source.lazy)
-        shape = shape[::-1] if fortran else shape
-        values = None if mapped else new_values(*shape, source.lazy)
-        flat = None if mapped else values.reshape(-1)
+        rows, columns = shape[::-1] if fortran else shape
+        values = None if mapped else new_values(rows, columns, source.lazy)
+        flat = None if values is None else values.reshape(-1)
         done = 0
         while data := stream.read(BLOCK * dtype.itemsize):  # mapped or not: reading to the end checks the sum
-            if not mapped:
+            if flat is not None:
                 with np.errstate(over="ignore"):
                     flat[done:done + len(data) // dtype.itemsize] = np.frombuffer(data, dtype)
             done += len(data) // dtype.itemsize
-    if done != shape[0] * shape[1]:
+    if done != rows * columns:
         raise RecordingsError("the array values is cut short")
-    if mapped:
-        return map_values(source.file, offset, *shape)
+    if values is None:
+        return map_values(source.file, offset, rows, columns)
     return values.T if fortran else values
 
 

@@ -20,8 +20,9 @@ def read_file(path, rate, lazy, max_bytes, whose=None) -> Recordings:
     if not path.is_file():
         raise RecordingsError("there is no such file or folder")
     suffix = _suffix(path.name)
+    subject, stimulus = whose or subject_and_stimulus(path.name)
     with open(path, "rb") as file:
-        return _read(Source(file, suffix, path, *(whose or subject_and_stimulus(path.name)), rate, lazy, max_bytes))
+        return _read(Source(file, suffix, path, subject, stimulus, rate, lazy, max_bytes))
 
 
 def read_upload(file, name, rate, lazy, max_bytes) -> Recordings:

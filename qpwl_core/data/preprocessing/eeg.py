@@ -71,13 +71,15 @@ class EegRecipe(Recipe):
             values = self._filtered(values, recordings.rate)
         values = super().prepare(values, channels, recordings)
         if self.baseline is not None:
-            first = len(values) if self.baseline == "mean" else max(1, round(self.baseline * self.rate))
+            assert self.rate is not None, "a recipe is settled before it is used"
+            first = len(values) if isinstance(self.baseline, str) else max(1, round(self.baseline * self.rate))
             values = values - values[:first].mean(axis=0, dtype=np.float64)
         return np.diff(values, axis=0, prepend=values[:1]) if self.change else values
 
     def _filtered(self, values, rate):
         from scipy.signal import butter, sosfiltfilt
 
+        assert self.band is not None, "else there is nothing to filter"
         if self.band[1] >= rate / 2:
             raise RecordingsError(f"band of the eeg recipe must stay below {rate / 2:g} Hz, half the rate of the "
                                   f"recordings, and goes up to {self.band[1]:g}")

@@ -122,7 +122,7 @@ class EyeRecipe(Recipe):
 
 def _eyes(channels) -> dict[str, dict[str, int]]:
     """Columns of each eye: {"left": {"x": 0, "y": 1, "pupil": 2}, ...}; "" is an eye that is not said to be either."""
-    eyes = {}
+    eyes: dict[str, dict[str, int]] = {}
     for column, name in enumerate(channels):
         words = re.split(r"[^a-z]+", name.lower())
         kind = next((KINDS[word] for word in words if word in KINDS), None)

@@ -31,6 +31,7 @@ class GaitRecipe(Recipe):
         self.require("keep", self.keep, self.keep >= 1, "at least 1 window")
 
     def finish(self, prepared, statistics, channels):
+        assert self.rate is not None, "a recipe is settled before it is used"
         window = max(1, round(self.seconds * self.rate))
         starts = active_windows(prepared, window, self.keep, statistics["centre"], statistics["scale"])
         return [(prepared[start:start + window] - statistics["centre"]) / statistics["scale"] for start in starts]
@@ -47,7 +48,7 @@ def active_windows(values, window, keep, centre, scale) -> list[int]:
     starts = np.unique(np.append(np.arange(0, len(values) - window, max(1, window // 4)), len(values) - window))
     activity = np.concatenate([_activity(values, starts[i:i + WINDOWS], window, centre, scale)
                                for i in range(0, len(starts), WINDOWS)])
-    chosen = []
+    chosen: list[int] = []
     for i in np.argsort(-activity, kind="stable"):
         if len(chosen) == keep:
             break

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -42,7 +42,7 @@ class Recipe:
         if not fine:
             raise ValueError(f"{option} of the {self.domain} recipe must be {wanted}, not {value!r}")
 
-    def settled(self, recordings) -> Recipe:
+    def settled(self, recordings) -> Self:
         """This recipe with what it takes from the training recordings filled in."""
         return replace(self, rate=self.rate or recordings.rate)
 
@@ -97,6 +97,7 @@ class FittedRecipe:
     @property
     def rate(self) -> float:
         """Hz of what comes out."""
+        assert self.recipe.rate is not None, "a recipe is settled before it is fitted"
         return self.recipe.rate
 
     @property
@@ -128,7 +129,7 @@ class FittedRecipe:
             stimuli = np.array([f"sequence-{i}" for i in range(len(recordings))])
         lost = len(recordings) - len(set(origin))
         info = recordings.info | {"recipe": self.recipe.domain, "lost_sequences": str(lost)}
-        seen = Recordings(sequences, recordings.subjects[origin], self.output_channels, self.recipe.rate,
+        seen = Recordings(sequences, recordings.subjects[origin], self.output_channels, self.rate,
                           None if stimuli is None else stimuli[origin], info)
         return seen, np.array(origin)
 
