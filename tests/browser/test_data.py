@@ -1,11 +1,8 @@
 """Data in a real browser."""
 
-
 import pytest
 
 from tests.support.tiny import tiny_npz
-
-# Streamlit and what it brings warn about themselves; that is theirs to mend.
 
 
 @pytest.mark.browser

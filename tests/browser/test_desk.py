@@ -11,9 +11,6 @@ from qpwl_core.common.files import read_json
 from tests.support.browser import serving_app
 from tests.support.places import ROOT
 
-# Streamlit and what it brings warn about themselves; that is theirs to mend.
-
-
 MODEL = "gait-hapt-qp-wl"
 MARKUP = "<img src=x onerror=alert(1)> **b** [l](javascript:x) $x$ :red[y]"
 

@@ -1,9 +1,6 @@
 """Distances in a real browser."""
 
-
 import pytest
-
-# Streamlit and what it brings warn about themselves; that is theirs to mend.
 
 
 @pytest.mark.browser

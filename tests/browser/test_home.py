@@ -4,8 +4,6 @@ import re
 
 import pytest
 
-# Streamlit and what it brings warn about themselves; that is theirs to mend.
-
 
 @pytest.mark.browser
 def test_in_a_browser(visit):

@@ -1,6 +1,5 @@
 """Plot in a real browser."""
 
-
 import pytest
 
 from qpwl_core.models.gallery import load_gallery

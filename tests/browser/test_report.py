@@ -1,6 +1,5 @@
 """Report in a real browser."""
 
-
 import pytest
 
 

@@ -1,6 +1,5 @@
 """Train in a real browser."""
 
-
 import pytest
 
 

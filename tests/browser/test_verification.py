@@ -1,6 +1,5 @@
 """Verification in a real browser."""
 
-
 import pytest
 from scipy.special import ndtri
 
