@@ -42,7 +42,8 @@ def info(args):
     lengths = recordings.lengths
     facts = {
         **recordings.info,
-        "subjects": len(set(recordings.subjects.tolist())), "sequences": len(recordings),
+        "subjects": len(recordings.people), "sequences": len(recordings),
+        **({"forgeries": int(recordings.is_forgery.sum())} if recordings.imitates is not None else {}),
         "samples": f"{lengths.sum()} ({lengths.min()} to {lengths.max()} a sequence)",
         "rate": f"{recordings.rate:g} Hz", "channels": f"{len(recordings.channels)}: {' '.join(recordings.channels)}",
         "stimuli": "none" if recordings.stimuli is None else len(set(recordings.stimuli.tolist())),

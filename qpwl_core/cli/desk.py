@@ -43,7 +43,7 @@ def enrol(args):
     checked_name(args.name)                                  # before the work
     model, desk = _desk(args, create=True)
     origin = " ".join(filter(None, (Path(args.data).name, args.subject)))
-    person = desk.enrol(args.name, _embedded(args, model), desk.space.model, origin)
+    person = desk.enrol(args.name, _embedded(args, model, enrol=True), desk.space.model, origin)
     print(f"{person.name} is enrolled with {person.sequences} sequences in {desk.path}")
 
 
@@ -111,17 +111,22 @@ def _desk(args, create=False):
     return model, Desk(args.desk or desk_folder(), space_of(model), create)
 
 
-def _embedded(args, model):
-    """The embeddings of what was chosen of the data: one person's sequences."""
+def _embedded(args, model, enrol=False):
+    """The embeddings of what was chosen of the data: one person's sequences, or a forger's, which nobody enrols."""
     from qpwl_core.common.text import shown
 
     recordings = load_data(args.data)
-    people = sorted(set(recordings.subjects.tolist()))
+    people = recordings.people
     if args.subject is None and len(people) > 1:
         raise ValueError(f"--subject must say whose sequences of {shown(args.data)} to take; there are "
                          f"{', '.join(people[:20])}{', …' if len(people) > 20 else ''}")
+    if args.subject is None or args.subject in people:
+        recordings = recordings.genuine()
     if args.subject is not None:
         recordings = recordings.select(subjects=args.subject)
+    if enrol and recordings.is_forgery.any():
+        raise ValueError(f"--subject must be a person with genuine sequences, and {shown(args.subject)} only imitates "
+                         "others: a forgery is never enrolled")
     if args.sequences is not None:
         if not all(0 <= i < len(recordings) for i in args.sequences) or len(set(args.sequences)) < len(args.sequences):
             raise ValueError(f"--sequences must be different numbers from 0 to {len(recordings) - 1}")

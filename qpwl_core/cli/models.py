@@ -15,7 +15,7 @@ from qpwl_core.cli.registry import DEVICE, MODEL, THREADS, argument, command, lo
          argument("--preset", choices=("quick", "paper"), help="where all other options start from (quick)"),
          argument("--out", required=True, metavar="DIR", help="folder of the run, and of the model in the end"),
          argument("--resume", action="store_true", help="go on with the run in DIR, with the options it has"),
-         argument("--tune", type=int, metavar="TRIALS", help="first search penalty, learning rate and N"),
+         argument("--tune", type=int, metavar="TRIES", help="first search penalty, learning rate and N"),
          argument("--points", type=int, metavar="M", help="levels of the quantile layer"),
          argument("--p", type=float, metavar="P", help="order of the Wasserstein distance"),
          argument("--pairs", type=int, metavar="N", help="people in a batch, two sequences each"),
@@ -46,14 +46,14 @@ def train(args):
     from qpwl_core.training.loop import train as training
 
     set_threads(args.threads)
-    recordings = people_of(args.data, "train")
+    recordings, validation = learning_people(args.data, args.validation)
     config = config_of(args, recordings)
     out = Path(args.out)
     try:
         if args.tune is not None and not (out / "config.json").exists():
-            config = tuned(config, recordings, args.tune, out)
+            config = tuned(config, recordings, validation, args.tune, out)
             args.resume = False
-        last = show_progress(training(config, recordings, out, args.resume))
+        last = show_progress(training(config, recordings, out, args.resume, validation))
     except KeyboardInterrupt:
         again = "add --resume to the command" if (out / "config.json").exists() else "give the same command again"
         say(f"qpwl_core: stopped; what was reached is kept in {out}: to go on, {again}", sys.stderr)
@@ -61,6 +61,15 @@ def train(args):
     record = last.model.card["training"]
     say(f"{out}: {config.method} after {last.step} steps, best validation AUC {last.best_auc:.4f}, "
         f"{record['seconds']:g} s on {record['device']}")
+
+
+def learning_people(data, fraction):
+    """Of a registered set its training and validation people; of a file, or with a fraction given, all, and None."""
+    from qpwl_core.data.datasets import DATASETS
+
+    if data not in DATASETS or fraction is not None:
+        return people_of(data, "train", "validation"), None
+    return people_of(data, "train"), people_of(data, "validation")
 
 
 def config_of(args, recordings):
@@ -108,12 +117,12 @@ def recipe_options(given: list[str]) -> dict:
     return options
 
 
-def tuned(config, recordings, trials, out):
+def tuned(config, recordings, validation, tries, out):
     """The best Config of a search, which is shown."""
     from qpwl_core.cli.progress import say
     from qpwl_core.training.tuning import tune
 
-    table, best = tune(config, recordings, trials, out=out, progress=say)
+    table, best = tune(config, recordings, tries, out=out, progress=say, validation=validation)
     say(table.to_string(index=False))
     return best
 

@@ -15,7 +15,7 @@ def say(text: str, file=None) -> None:
 
 
 def show_progress(records):
-    """Consume the records of a training: a live bar on a terminal, else a line a validation. -> the last record"""
+    """Consume the records of a training: a live bar on a terminal, else one line per validation. -> the last record"""
     bar = None
     if rank() == 0 and sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm

@@ -34,8 +34,8 @@ def load_data(name_or_path):
     return load_recordings(name_or_path)
 
 
-def people_of(name_or_path, part):
-    """Of a registered data set the people of ``part`` (train or test) of the paper's split, of a file all."""
+def people_of(name_or_path, *parts):
+    """Of a registered data set the people of some ``parts`` of the paper's split, of a file all."""
     from qpwl_core.data.datasets import DATASETS
     from qpwl_core.data.splits import split_dataset
 
@@ -43,8 +43,7 @@ def people_of(name_or_path, part):
     if name_or_path not in DATASETS:
         return recordings
     index = split_dataset(DATASETS[name_or_path], recordings).index      # whatever the seed of a training, one split
-    parts = ("train", "validation") if part == "train" else (part,)      # training sets people apart by itself
-    return recordings.select(index=sorted(i for name in parts for i in index[name]))
+    return recordings.select(index=sorted(i for part in parts for i in index[part]))
 
 
 def set_threads(threads):

@@ -26,7 +26,7 @@ class Split:
 
     @property
     def validation(self) -> Recordings:
-        """Training people set apart to tune with."""
+        """Training people set aside to tune with."""
         return self.recordings.select(index=self.index["validation"])
 
     @property
@@ -35,13 +35,13 @@ class Split:
         return self.recordings.select(index=self.index["test"])
 
     def table(self):
-        """One row a part: part, subjects, sequences, stimuli, seconds (a DataFrame).
+        """One row per part: part, subjects, sequences, stimuli, seconds (a DataFrame).
 
         Left out are sequences of a training person with a test stimulus, or the other way round.
         """
         import pandas as pd
 
-        names, stimuli = self.recordings.subjects, self.recordings.stimuli
+        names, stimuli = self.recordings.claims, self.recordings.stimuli
         lengths = self.recordings.lengths
         return pd.DataFrame([{
             "part": part, "subjects": len(np.unique(names[index])), "sequences": len(index),
@@ -56,9 +56,9 @@ def split(recordings: Recordings, train_subjects=0, test_subjects=0, validation=
 
     ``train_subjects`` and ``test_subjects`` are the paper's counts (105 and 105, 36 and 35, 61 and 60); where the
     recordings have another number of people, the same fraction is used; 0 and 0 is one half each. ``validation`` is
-    the fraction of training people set apart, and at least one where there are two. With ``stimuli_disjoint`` half of
-    the stimuli are for training and validation, the other half for test. The split depends on the names and the seed
-    alone, not on the order of the sequences.
+    the fraction of training people who are set aside to validate on, chosen as `split_validation` does. With
+    ``stimuli_disjoint`` half of the stimuli are for training and validation, the other half for test. The split depends
+    on the names and the seed alone (and on who has a single sequence), not on the order of the sequences.
 
     >>> four = Recordings([np.zeros((1, 1))] * 4, ["a", "b", "c", "d"], ("x",), 1.0)
     >>> split(four).table()["subjects"].tolist()
@@ -70,14 +70,15 @@ def split(recordings: Recordings, train_subjects=0, test_subjects=0, validation=
     if not 0 <= validation < 1:
         raise ValueError(f"validation must be a fraction from 0 to below 1, not {validation}")
     random = np.random.default_rng(seed)
-    people = random.permutation(np.unique(recordings.subjects))
+    people = random.permutation(recordings.people)
     if len(people) < 2:
         raise RecordingsError("a split needs at least two subjects, one to train and one to test, and there is one")
     counts = (train_subjects, test_subjects) if train_subjects else (1, 1)
     first = min(max(round(len(people) * counts[0] / sum(counts)), 1), len(people) - 1)
-    apart = 0 if first < 2 or validation == 0 else min(max(round(first * validation), 1), first - 1)
-    groups = {"train": people[:first - apart], "validation": people[first - apart:first], "test": people[first:]}
-    index = {part: np.isin(recordings.subjects, names) for part, names in groups.items()}
+    held = _validation_people(recordings, people[first - 1::-1], validation) if validation and first > 1 else []
+    groups = {"train": people[:first][~np.isin(people[:first], held)], "validation": np.array(held, dtype=people.dtype),
+              "test": people[first:]}
+    index = {part: np.isin(recordings.claims, names) for part, names in groups.items()}
     if stimuli_disjoint:
         if recordings.stimuli is None:
             raise RecordingsError("stimuli_disjoint needs recordings that name their stimuli, and these do not")
@@ -99,15 +100,24 @@ def split_dataset(dataset, recordings: Recordings, seed=0) -> Split:
                  seed=seed)
 
 
-def people_apart(recordings: Recordings, fraction: float, seed: int) -> tuple[Recordings, Recordings]:
-    """Training and validation people: a fraction of them set apart, leaving two to learn from.
+def split_validation(recordings: Recordings, fraction: float, seed: int) -> tuple[Recordings, Recordings]:
+    """Training and validation people: a fraction of them set aside, leaving two to learn from.
 
-    At least two are set apart where there are four or more: one person alone cannot be told from anyone.
+    At least two are set aside where there are four or more, since one person alone cannot be confused with anyone; and
+    only people with two sequences, since one sequence alone has nothing to be compared with.
     """
-    people = np.random.default_rng(seed).permutation(np.unique(recordings.subjects))
+    people = np.random.default_rng(seed).permutation(recordings.people)
     if len(people) < 3:
         raise RecordingsError("training needs at least three people, two to learn from and one to validate on, and "
                               f"there {'is' if len(people) == 1 else 'are'} {len(people)}")
-    apart = min(max(2, round(fraction * len(people))), len(people) - 2)
-    held = np.isin(recordings.subjects, people[:apart])
+    held = np.isin(recordings.claims, _validation_people(recordings, people, fraction))
     return recordings.select(index=~held), recordings.select(index=held)
+
+
+def _validation_people(recordings: Recordings, people: np.ndarray, fraction: float) -> list[str]:
+    """Whom to validate on: the first of these people who can, a fraction of all, two or more where four are there."""
+    names, counts = np.unique(recordings.subjects[~recordings.is_forgery], return_counts=True)
+    able = [name for name in people.tolist() if counts[np.searchsorted(names, name)] >= 2]
+    count = max(round(fraction * len(people)), 2 if len(people) >= 4 else 1)
+    most = len(people) - 2 if len(people) > 2 else 1
+    return (able or people.tolist())[:min(count, most)]

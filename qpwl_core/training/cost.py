@@ -1,4 +1,4 @@
-"""How long a training will take, told beforehand by a few of its own steps."""
+"""How long a training will take, estimated from a few of its steps."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def measure(config: Config, recordings: Recordings, held_out: int, threads: int 
 
     from qpwl_core.training.run import Run
 
-    people = np.random.default_rng(0).permutation(np.unique(recordings.subjects))
-    some = recordings.select(subjects=people[:PEOPLE])
+    people = np.random.default_rng(0).permutation(recordings.people)
+    some = recordings.of_people(people[:PEOPLE])
     torch.zeros(1).exp()                                  # PyTorch sets a thread's count at its first use
     with threadpool_limits(threads or None, user_api="openmp"):
         run = Run(replace(config, pairs=2), some)
@@ -68,7 +68,7 @@ def measure(config: Config, recordings: Recordings, held_out: int, threads: int 
         started = time.perf_counter()
         run.check()
         validation = time.perf_counter() - started
-    each = validation / len(set(run.validate[1].tolist()))            # seconds a recording
+    each = validation / len(set(run.validate[1].tolist()))            # seconds per recording
     validated = (len(people) - learners) / len(people) * len(recordings)
     spread = (max(times) - min(times)) / 2 / np.median(times)
     return Cost(float(np.median(times)) * share, each * validated, 3 * each * (held_out + validated),
@@ -79,7 +79,7 @@ def _step_seconds(run, pairs: int, steps: int) -> list[float]:
     """Seconds of each of some steps with so many pairs."""
     from qpwl_core.training import processes
 
-    run.sampler.pairs, run.rows, times = pairs, processes.own_rows(pairs), []
+    run.sampler.pairs, run.rows, times = pairs, processes.rows_of_process(pairs), []
     for step in range(1, steps + 1):
         batch = run.sampler.batch(step)
         started = time.perf_counter()

@@ -12,7 +12,7 @@ def device_of(name: str) -> torch.device:
     if name == "auto":
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
-        device = processes.own_device(torch.device(name))
+        device = processes.device_of_process(torch.device(name))
         torch.empty(1, device=device)
         return device
     except (RuntimeError, AssertionError) as error:

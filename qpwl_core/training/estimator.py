@@ -40,7 +40,7 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
         self.crop, self.validation, self.seed, self.device = crop, validation, seed, device
 
     def fit(self, X, y=None):
-        """Train; some of the people are set apart to choose the best weights."""
+        """Train; some of the people are set aside to choose the best weights."""
         if y is None and not isinstance(X, Recordings):
             raise ValueError("y must name who each sequence of X is of")
         last = deque(train(self._config(), self._recordings(X, y)), maxlen=1).pop()
@@ -49,7 +49,7 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X) -> np.ndarray:
-        """Embeddings, a row a recording: K · (M+2) quantiles, filter after filter, or E values. (n, features) float32
+        """Embeddings, one row per recording: K · (M+2) quantiles, filter by filter, or E values. (n, features) float32
 
         Where the recipe cuts a recording into windows (gait), the row is the mean of theirs: of quantile functions,
         that is the W₂ barycentre. `model_.embed` gives the windows themselves.
@@ -68,12 +68,12 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
         return (rows / counts[:, None]).astype(np.float32)
 
     def score(self, X, y=None) -> float:
-        """Verification AUC with one observed recording, all others enrolled, by the method's own distance.
+        """Verification AUC with one observed recording, all others enrolled, by the method's distance.
 
         The people need not be those of ``fit``: that is the point of the method.
         """
         check_is_fitted(self, "model_")
-        embeddings = self.model_.embed(self._recordings(X, y))
+        embeddings = self.model_.embed(self._recordings(X, y)).genuine()
         return validation_auc(self.model_.distances(embeddings), embeddings.subjects, embeddings.sources)
 
     def _config(self) -> Config:
@@ -86,10 +86,11 @@ class DistributionalEmbedding(TransformerMixin, BaseEstimator):
 
     def _recordings(self, X, y=None) -> Recordings:
         if isinstance(X, Recordings):
-            return X if y is None else Recordings(X.sequences, _names(y), X.channels, X.rate, X.stimuli, X.info)
+            return X if y is None else Recordings(X.sequences, _names(y), X.channels, X.rate, X.stimuli, X.info,
+                                                   X.imitates)
         sequences = [np.asarray(x) for x in X]
         if not sequences or any(x.ndim != 2 for x in sequences):
-            raise ValueError("X must be Recordings or a list of arrays (T, D), one a sequence")
+            raise ValueError("X must be Recordings or a list of arrays (T, D), one per sequence")
         channels = tuple(f"channel-{i}" for i in range(sequences[0].shape[1]))
         return Recordings(sequences, ["unknown"] * len(sequences) if y is None else _names(y), channels, self.rate)
 

@@ -42,7 +42,7 @@ class Progress:
     best_auc: float | None = None
     levels: tuple[float, ...] | None = None
     rate: float = 0.0               # learning rate
-    per_second: float = 0.0         # sequences a second
+    per_second: float = 0.0         # sequences per second
     eta: float = 0.0                # seconds to go
     model: Model | None = None
 
@@ -51,19 +51,21 @@ class Progress:
         return {k: v for k, v in asdict(replace(self, model=None)).items() if k != "model"}
 
 
-def train(config: Config, recordings: Recordings, out=None, resume: bool = False) -> Iterator[Progress]:
-    """Train on all people of the recordings, a fraction of them set apart to validate on.
+def train(config: Config, recordings: Recordings, out=None, resume: bool = False,
+          validation: Recordings | None = None) -> Iterator[Progress]:
+    """Train on the people of the recordings; ``validation``: others to validate on, else a fraction of these people.
 
-    Yields a `Progress` a step; the last one carries the model with the best validation AUC. With ``out``, the run
+    Yields one `Progress` per step; the last one carries the model with the best validation AUC. With ``out``, the run
     lives in that folder (config.json, metrics.jsonl, checkpoint.safetensors, and the model at the end); ``resume``
     goes on with a run that lies there. Stop consuming, and training stops; ``close()`` the generator to keep it to the
-    last step. Under torchrun, all processes train as one; each yields the same records, and the first one alone writes.
+    last step. Under torchrun, all processes train as one; each yields the same records, and rank 0 alone writes.
     """
     with processes.meeting(device_of(config.device)):
-        yield from _train(config, recordings, out, resume)
+        yield from _train(config, recordings, out, resume, validation)
 
 
-def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterator[Progress]:
+def _train(config: Config, recordings: Recordings, out, resume: bool,
+           validation: Recordings | None) -> Iterator[Progress]:
     out = None if out is None else Path(out)
     checkpoint = None if out is None else out / "checkpoint.safetensors"
     if out is not None and not resume and (out / "config.json").exists():
@@ -74,7 +76,7 @@ def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterato
         config = _resumed(config, out / "config.json")
         if processes.rank() == 0:
             remove_parts(out, "checkpoint.safetensors", "metrics.jsonl", "model.safetensors", "card.json")
-    run = Run(config, recordings)
+    run = Run(config, recordings, validation)
     history: list[dict] = []
     processes.wait_for_all()               # until all have looked at the folder
     writes = out is not None and processes.rank() == 0
@@ -113,8 +115,9 @@ def _train(config: Config, recordings: Recordings, out, resume: bool) -> Iterato
     model.card["training"] = {"steps": run.step, "best_auc": run.best_auc, "seconds": round(run.seconds, 1),
                               "device": str(run.device), "threads": torch.get_num_threads(),
                               "processes": processes.count()}
-    model.card["data"] = {**recordings.info, "subjects": len(np.unique(recordings.subjects)),
-                          "sequences": len(recordings)}
+    parts = [recordings] if validation is None else [recordings, validation]
+    model.card["data"] = {**recordings.info, "subjects": sum(len(part.people) for part in parts),
+                          "sequences": sum(map(len, parts))}
     if writes:
         model.save(out)
     yield replace(progress, eta=0.0, model=model)

@@ -1,4 +1,4 @@
-"""Many processes that train as one, on PyTorch's own engine: what one process would do with the same batch.
+"""Many processes that train as one, on PyTorch's engine: what one process would do with the same batch.
 
 Each process embeds its share of the batch, the embeddings are gathered, and every process computes the loss of the
 whole batch. What is differentiated is the sum of all their losses; the mean of the gradients over the processes is then
@@ -40,7 +40,7 @@ def count() -> int:
     return dist.get_world_size() if together() else 1
 
 
-def own_device(device: torch.device) -> torch.device:
+def device_of_process(device: torch.device) -> torch.device:
     """Under torchrun, ``cuda`` is the card of this process: the first process of a machine takes the first card."""
     if device.type != "cuda" or device.index is not None or not under_torchrun():
         return device
@@ -75,7 +75,7 @@ def wait_for_all() -> None:
         dist.barrier()
 
 
-def own_rows(pairs: int) -> Tensor | slice:
+def rows_of_process(pairs: int) -> Tensor | slice:
     """Which rows of a batch, N anchors and then N positives, this process embeds. Shares differ by one pair at most."""
     if not together():
         return slice(None)
@@ -85,15 +85,15 @@ def own_rows(pairs: int) -> Tensor | slice:
     return torch.cat([share, pairs + share])
 
 
-def gather(own: Tensor, rows: Tensor | slice, count: int) -> Tensor:
+def gather(embedded: Tensor, rows: Tensor | slice, count: int) -> Tensor:
     """The rows of all processes in the order of the batch, with gradients. (n, …), (n,) -> (count, …)
 
     Each adds its rows to noughts, so that shares need not be of one size.
     """
     if not together():
-        return own
-    assert isinstance(rows, Tensor), "own_rows gives numbers where there are several processes"
-    return _Sum.apply(own.new_zeros(count, *own.shape[1:]).index_copy(0, rows.to(own.device), own))
+        return embedded
+    assert isinstance(rows, Tensor), "rows_of_process gives numbers where there are several processes"
+    return _Sum.apply(embedded.new_zeros(count, *embedded.shape[1:]).index_copy(0, rows.to(embedded.device), embedded))
 
 
 def average_gradients(module: nn.Module) -> None:
@@ -108,12 +108,12 @@ def average_gradients(module: nn.Module) -> None:
 
 
 def from_first(numbers: list[float], device: torch.device) -> list[float]:
-    """The numbers that process 0 has, for all."""
+    """The numbers that rank 0 has, for all."""
     if not together():
         return numbers
-    told = torch.tensor(numbers, dtype=torch.float64, device=device)
-    dist.broadcast(told, 0)
-    return told.tolist()
+    sent = torch.tensor(numbers, dtype=torch.float64, device=device)
+    dist.broadcast(sent, 0)
+    return sent.tolist()
 
 
 class _Sum(torch.autograd.Function):

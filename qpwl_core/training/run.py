@@ -11,7 +11,7 @@ import torch
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.data.preprocessing import fitted_from_dict, recipe_for
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.data.splits import people_apart
+from qpwl_core.data.splits import split_validation
 from qpwl_core.evaluation.validation import validation_auc
 from qpwl_core.models.config import Config
 from qpwl_core.models.model import Model, embedder_of, load_weights
@@ -36,15 +36,17 @@ def learning_rate(step: int, config: Config) -> float:
 class Run:
     """The state of a training: network, optimiser, best weights so far, and how to save and restore all of it."""
 
-    def __init__(self, config: Config, recordings: Recordings):
+    def __init__(self, config: Config, recordings: Recordings, validation: Recordings | None = None):
+        """``validation``: people to validate on; where there are none, some of ``recordings`` are set aside."""
         self.config, self.device = config, device_of(config.device)
-        learn, validate = people_apart(recordings, config.validation, config.seed)
+        learn, validate = ((recordings, validation) if validation is not None else
+                           split_validation(recordings, config.validation, config.seed))
         self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
         learn, sources = self.recipe.cut(learn)
         self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
         self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout)
-        self.rows = processes.own_rows(self.sampler.pairs)     # of a batch, that this process embeds
+        self.rows = processes.rows_of_process(self.sampler.pairs)     # of a batch, that this process embeds
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)
         self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
@@ -61,7 +63,7 @@ class Run:
         return None if levels is None else tuple(levels.detach().tolist())
 
     def model(self, weights: dict[str, torch.Tensor] | None = None) -> Model:
-        """A model of its own, with these weights or the present ones; a softmax's head is for training alone."""
+        """A separate model, with these weights or the present ones; a softmax's head is for training alone."""
         embedder = embedder_of(self.config, self.recipe.output_channels, self.length)
         weights = weights or self.embedder.state_dict()
         embedder.load_state_dict({k: v.cpu() for k, v in weights.items() if not k.startswith("head.")})
@@ -74,8 +76,8 @@ class Run:
             group["lr"] = learning_rate(self.step, self.config)
         with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
             filters, lengths = self.embedder.network(batch.x[self.rows].to(self.device), batch.lengths[self.rows])
-        own = self.embedder.aggregate(filters.float(), lengths)
-        anchors, positives = processes.gather(own, self.rows, len(batch.x)).chunk(2)
+        embedded = self.embedder.aggregate(filters.float(), lengths)
+        anchors, positives = processes.gather(embedded, self.rows, len(batch.x)).chunk(2)
         loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device))
         self.optimiser.zero_grad()
         (loss + self.config.penalty * self.embedder.penalty()).backward()
@@ -93,7 +95,7 @@ class Run:
         auc = 0.0
         if processes.rank() == 0:
             model = self.model()
-            embeddings = model.embed_cut(*self.validate)
+            embeddings = model.embed_cut(*self.validate).genuine()
             auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
         auc, = processes.from_first([auc], self.device)
         better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc

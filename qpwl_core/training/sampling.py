@@ -27,9 +27,10 @@ class PairSampler:
 
     def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
                  seed: int = 0, channel_dropout: float = 0.0):
-        names, self.labels = np.unique(recordings.subjects, return_inverse=True)
+        names = np.array(recordings.people)
+        self.labels = np.where(recordings.is_forgery, -1, np.searchsorted(names, recordings.subjects))
         self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
-        self.people = np.array([i for i, own in enumerate(self.of_person) if len(own) >= 2])
+        self.people = np.array([i for i, theirs in enumerate(self.of_person) if len(theirs) >= 2])
         if len(self.people) < 2:
             raise RecordingsError(f"training needs at least two people with two sequences each, and there are "
                                   f"{len(self.people)} such people")
@@ -49,12 +50,12 @@ class PairSampler:
         return batch
 
     def _pair(self, person: int, random: np.random.Generator) -> tuple[int, int]:
-        own = self.of_person[person]
-        first = random.choice(own)
-        others = own[own != first]
+        theirs = self.of_person[person]
+        first = random.choice(theirs)
+        others = theirs[theirs != first]
         if self.sources is not None:
-            apart = others[self.sources[others] != self.sources[first]]
-            others = apart if len(apart) else others
+            elsewhere = others[self.sources[others] != self.sources[first]]
+            others = elsewhere if len(elsewhere) else others
         return first, random.choice(others)
 
     def _cropped(self, sequence: np.ndarray, random: np.random.Generator) -> np.ndarray:

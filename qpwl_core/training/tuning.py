@@ -1,6 +1,6 @@
 """Tuning as in the paper: PReLU regulariser, learning rate and N, chosen by the AUC on validation people.
 
-Trial k tries the same settings for every method, and trains as many steps: the same budget for all that is compared.
+Try k has the same settings for every method, and trains as many steps: the same budget for all that is compared.
 """
 
 from __future__ import annotations
@@ -24,79 +24,81 @@ PENALTIES, RATES, PAIRS = (1e-6, 1e-2), (3e-4, 1e-2), (8, 16, 24, 32, 48, 64)
 TUNED = ("penalty", "learning_rate", "pairs")
 
 
-def settings(trial: int, config: Config, seed: int = 0) -> Config:
-    """What trial number ``trial`` trains: the first one the config as it is, the others with settings drawn at random.
+def settings(number: int, config: Config, seed: int = 0) -> Config:
+    """What try ``number`` trains: the first one the config as it is, the others with settings drawn at random.
 
-    Penalty and learning rate are drawn evenly on a logarithmic scale. They depend on trial and seed alone.
+    Penalty and learning rate are drawn evenly on a logarithmic scale. They depend on number and seed alone.
     """
-    if trial == 0:
+    if number == 0:
         return config
-    random = np.random.default_rng([seed, trial])
+    random = np.random.default_rng([seed, number])
     penalty, learning_rate = (float(f"{np.exp(random.uniform(*np.log(bounds))):.3g}") for bounds in (PENALTIES, RATES))
     return replace(config, penalty=penalty, learning_rate=learning_rate, pairs=int(random.choice(PAIRS)))
 
 
-def tune(config: Config, recordings: Recordings, trials: int = 20, *, seed: int = 0, n_jobs: int = 1, out=None,
-         progress: Callable[[str], None] | None = None):
-    """Random search on the validation people that training sets apart; a trial costs ``config.iterations`` steps.
+def tune(config: Config, recordings: Recordings, tries: int = 20, *, seed: int = 0, n_jobs: int = 1, out=None,
+         progress: Callable[[str], None] | None = None, validation: Recordings | None = None):
+    """Random search on the validation people, given or set aside by training; a try costs ``config.iterations`` steps.
 
-    -> (DataFrame, best Config), one row a trial: trial, method, penalty, learning_rate, pairs, iterations, auc, seconds
-    A trial that diverges has AUC 0. With ``out``, results are kept in ``tuning.jsonl`` there, and a search that was
-    interrupted goes on. ``n_jobs``: trials at a time, in processes of joblib; on a CPU leave it at 1, since a training
-    uses all cores already. ``progress`` is told a line a trial.
+    -> (DataFrame, best Config), one row per try: attempt, method, penalty, learning_rate, pairs, iterations, auc,
+    seconds. A try that diverges has AUC 0. With ``out``, results are kept in ``tuning.jsonl`` there, and an interrupted
+    search goes on. ``n_jobs``: tries at a time, in processes of joblib; on a CPU leave it at 1, since a training
+    uses all cores already. ``progress`` gets a line per try.
     """
     import pandas as pd
 
-    check_whole("trials", trials)
-    configs = [settings(trial, config, seed) for trial in range(trials)]
+    check_whole("tries", tries)
+    configs = [settings(number, config, seed) for number in range(tries)]
     path = None if out is None else Path(out) / "tuning.jsonl"
-    data = {"subjects": len(np.unique(recordings.subjects)), "sequences": len(recordings),
+    data = {"subjects": len(recordings.people), "sequences": len(recordings),
             "samples": int(recordings.lengths.sum())}
     kept = _kept(path)
-    done = {trial: row for trial, each in enumerate(configs)
+    done = {number: row for number, each in enumerate(configs)
             for row in kept if (row["config"], row["data"]) == (each.to_dict(), data)}
-    for trial, auc, seconds in _results(configs, recordings, [t for t in range(trials) if t not in done], n_jobs):
-        done[trial] = {"config": configs[trial].to_dict(), "data": data, "auc": auc, "seconds": seconds}
-        kept.append(done[trial])
+    missing = [number for number in range(tries) if number not in done]
+    for number, auc, seconds in _results(configs, recordings, validation, missing, n_jobs):
+        done[number] = {"config": configs[number].to_dict(), "data": data, "auc": auc, "seconds": seconds}
+        kept.append(done[number])
         if path is not None and rank() == 0:
             write_whole(path, "".join(json.dumps(row) + "\n" for row in kept).encode())
         if progress:
-            chosen = ", ".join(f"{name} {getattr(configs[trial], name):g}" for name in TUNED)
-            progress(f"trial {trial + 1}/{trials}: {chosen}: validation AUC {auc:.4f} ({seconds:.0f} s)")
-    table = pd.DataFrame([{"trial": trial, **{name: asdict(each)[name] for name in ("method", *TUNED, "iterations")},
-                           "auc": done[trial]["auc"], "seconds": done[trial]["seconds"]}
-                          for trial, each in enumerate(configs)])
+            chosen = ", ".join(f"{name} {getattr(configs[number], name):g}" for name in TUNED)
+            progress(f"try {number + 1}/{tries}: {chosen}: validation AUC {auc:.4f} ({seconds:.0f} s)")
+    table = pd.DataFrame([{"attempt": number, **{name: asdict(each)[name] for name in ("method", *TUNED, "iterations")},
+                           "auc": done[number]["auc"], "seconds": done[number]["seconds"]}
+                          for number, each in enumerate(configs)])
     return table, configs[int(table["auc"].idxmax())]           # of equals the first
 
 
-def _results(configs, recordings, trials, n_jobs):
-    """(trial, auc, seconds) of each trial as it ends."""
+def _results(configs, recordings, validation, numbers, n_jobs):
+    """(number, auc, seconds) of each try as it ends."""
     if n_jobs == 1:
-        yield from (_trial(trial, configs[trial], recordings) for trial in trials)
+        yield from (_try(number, configs[number], recordings, validation) for number in numbers)
         return
     from joblib import Parallel, cpu_count, delayed
 
     processes = n_jobs if n_jobs > 0 else max(1, cpu_count() + 1 + n_jobs)
     threads = max(1, cpu_count() // processes)                  # never more threads than cores
     yield from Parallel(n_jobs, return_as="generator_unordered")(
-        delayed(_trial)(trial, configs[trial], recordings, threads) for trial in trials)
+        delayed(_try)(number, configs[number], recordings, validation, threads) for number in numbers)
 
 
-def _trial(trial: int, config: Config, recordings: Recordings, threads: int | None = None) -> tuple[int, float, float]:
+def _try(number: int, config: Config, recordings: Recordings, validation: Recordings | None,
+         threads: int | None = None) -> tuple[int, float, float]:
     if threads is not None:
         import torch
         torch.set_num_threads(threads)
     try:
-        last = deque(train(config, recordings), maxlen=1).pop()
+        last = deque(train(config, recordings, validation=validation), maxlen=1).pop()
     except Diverged:
-        return trial, 0.0, 0.0
+        return number, 0.0, 0.0
     assert last.best_auc is not None, "the last step is validated"
     assert last.model is not None, "the last record carries it"
-    return trial, last.best_auc, last.model.card["training"]["seconds"]
+    return number, last.best_auc, last.model.card["training"]["seconds"]
 
 
 def _kept(path: Path | None) -> list[dict]:
-    """The results of trials that are done."""
+    """The results of tries that are done."""
     if path is None or not path.exists():
         return []
     try:

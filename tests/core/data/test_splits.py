@@ -9,7 +9,10 @@ from qpwl_core.data.datasets import DATASETS
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.data.splits import split, split_dataset
+from qpwl_core.data.splits import split, split_dataset, split_validation
+from qpwl_core.training.loop import train
+from qpwl_core.training.run import Run
+from tests.support.tiny import tiny_config, tiny_recordings
 
 
 def people(count, stimuli=1, per=1):
@@ -75,12 +78,12 @@ def test_parts_and_table():
     table = done.table().set_index("part")
     assert table.columns.tolist() == ["subjects", "sequences", "stimuli", "seconds"]
     assert table.index.tolist() == ["train", "validation", "test", "left out"]
-    assert table.loc["train"].tolist() == [4, 16, 2, 16.0]
-    assert table.loc["validation"].tolist() == [1, 4, 2, 4.0]
+    assert table.loc["train"].tolist() == [3, 12, 2, 12.0]
+    assert table.loc["validation"].tolist() == [2, 8, 2, 8.0]
     assert table.loc["test"].tolist() == [5, 20, 2, 20.0]
     assert table.loc["left out", "sequences"] == 40
-    assert len(done.train) == 16
-    assert len(done.validation) == 4
+    assert len(done.train) == 12
+    assert len(done.validation) == 8
     assert set(done.test.subjects).isdisjoint(done.train.subjects)
 
 
@@ -124,3 +127,29 @@ def test_gazecom_split(shared_data):
     assert table["subjects"].tolist()[:3] == [16, 4, 19]       # one test person saw no test video
     assert table.loc[["train", "test"], "stimuli"].tolist() == [9, 9]
     assert table["sequences"].sum() == 619
+
+
+@pytest.mark.parametrize(("people", "counts"), [(4, [1, 1, 2]), (8, [2, 2, 4]), (9, [2, 2, 5]), (30, [12, 3, 15])])
+def test_two_validate_where_four_learn(people, counts):
+    """The rule of training itself: what is shown is what a run uses."""
+    found = split(tiny_recordings(people)).table().set_index("part")["subjects"]
+    assert found[["train", "validation", "test"]].tolist() == counts
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nobody_with_a_single_sequence_validates(seed):
+    recordings = tiny_recordings(8)
+    single = recordings.select(index=np.append(np.flatnonzero(recordings.subjects != "p0"), 0))
+    assert "p0" not in split_validation(single, 0.2, seed)[1].subjects
+    parts = split(single, seed=seed)
+    assert "p0" not in parts.validation.subjects
+    assert set(split(recordings, seed=seed).test.subjects) == set(parts.test.subjects)
+
+
+def test_training_uses_the_validation_people_it_is_given():
+    parts = split(tiny_recordings(8))
+    *_, last = train(tiny_config(), parts.train, validation=parts.validation)
+    assert last.model.card["data"]["subjects"] == 4
+    again = Run(tiny_config(), parts.train, parts.validation)
+    assert set(again.validate[0].subjects) == set(parts.validation.subjects)
+    assert again.sampler.classes == 2
