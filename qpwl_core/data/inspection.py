@@ -21,7 +21,7 @@ def remarks(recordings: Recordings) -> list[str]:
     "1 sequence is a copy of another, such as sequence 1 ('ann') of sequence 0 ('ann')"
     """
     said = []
-    names, counts = np.unique(recordings.subjects, return_counts=True)
+    names, counts = np.unique(recordings.subjects[~recordings.is_forgery], return_counts=True)
     if len(names) == 1:
         said.append("there is one person alone, and nobody to compare with")
     if (few := names[counts < ENOUGH]).size:
@@ -41,7 +41,7 @@ def remarks(recordings: Recordings) -> list[str]:
 
 
 def thinned(values: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """A curve drawn with at most ``points`` values a channel that keeps every peak. (T, D) -> (P,) samples, (P, D)
+    """A curve drawn with at most ``points`` values per channel that keeps every peak. (T, D) -> (P,) samples, (P, D)
 
     Each bucket of samples gives its smallest and its largest value, in the order in which they came.
 

@@ -41,10 +41,10 @@ def from_raw(raw, subject=None, stimulus=None, *, lazy=None, max_bytes=MAX_BYTES
 
 
 def from_epochs(epochs, subjects=None, *, lazy=None, max_bytes=MAX_BYTES) -> Recordings:
-    """One sequence an epoch from an ``mne.Epochs``; stimuli are the names of its events where there are several.
+    """One sequence per epoch from an ``mne.Epochs``; stimuli are the names of its events where there are several.
 
-    ``subjects``: one name, or one an epoch; by default the column ``subject`` of the metadata. A column ``stimulus`` of
-    the metadata goes before the events' names.
+    ``subjects``: one name, or one per epoch; by default the column ``subject`` of the metadata. Its column ``stimulus``
+    goes before the events' names.
     """
     epochs = epochs.copy().drop_bad(verbose="ERROR")  # epochs that are to be rejected are so only now
     metadata = {} if epochs.metadata is None else epochs.metadata
@@ -59,6 +59,7 @@ def from_epochs(epochs, subjects=None, *, lazy=None, max_bytes=MAX_BYTES) -> Rec
     elif len(epochs.event_id) > 1:
         names = {number: name for name, number in epochs.event_id.items()}
         stimuli = [names[number] for number in epochs.events[:, 2].tolist()]
+    imitates = [str(name) for name in metadata["imitates"]] if "imitates" in metadata else None
     picks, scale, info = _channels(epochs.info)
     samples = len(epochs.times)
     check_size(len(epochs) * samples * len(picks) * VALUE.itemsize, max_bytes)
@@ -70,7 +71,8 @@ def from_epochs(epochs, subjects=None, *, lazy=None, max_bytes=MAX_BYTES) -> Rec
             values[start * samples:(start + len(block)) * samples] = (
                 block.transpose(0, 2, 1).reshape(-1, len(picks)) * scale)
     sequences = [values[i * samples:(i + 1) * samples] for i in range(len(epochs))]
-    return Recordings(sequences, subjects, [epochs.ch_names[i] for i in picks], epochs.info["sfreq"], stimuli, info)
+    return Recordings(sequences, subjects, [epochs.ch_names[i] for i in picks], epochs.info["sfreq"], stimuli, info,
+                      imitates)
 
 
 def to_raw(recordings, i, electrical=None):
@@ -101,6 +103,8 @@ def to_epochs(recordings, electrical=None):
     if len(lengths) > 1:
         raise RecordingsError(f"epochs must have equally many samples, and there are {lengths[0]} to {lengths[-1]}")
     metadata = pd.DataFrame({"subject": recordings.subjects})
+    if recordings.imitates is not None:
+        metadata["imitates"] = recordings.imitates
     event_id, kinds = {"sequence": 1}, np.ones(len(recordings), int)
     if recordings.stimuli is not None:
         metadata["stimulus"] = recordings.stimuli

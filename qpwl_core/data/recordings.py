@@ -26,7 +26,9 @@ class Recordings:
 
     ``sequences``: n arrays (T_i, D) float32, finite, T_i >= 1; ``subjects``: (n,) str; ``channels``: D unique names;
     ``rate``: Hz; ``stimuli``: (n,) str or None, what was seen or done; ``info``: free text that travels with the data
-    (name, domain, licence, citation, source, units, simulated = "yes").
+    (name, domain, licence, citation, source, units, simulated = "yes"); ``imitates``: (n,) str, whom a sequence
+    imitates, "" where nobody, or None where there is no forgery at all. The ``subjects`` entry of a forgery is the
+    forger, who may have genuine sequences too, and whoever is imitated must have some.
 
     >>> walk = Recordings([np.zeros((50, 2)), np.ones((30, 2))], ["ann", "bob"], ("x", "y"), rate=10)
     >>> walk
@@ -41,10 +43,12 @@ class Recordings:
     rate: float
     stimuli: np.ndarray | None = None
     info: dict[str, str] = field(default_factory=dict)
+    imitates: np.ndarray | None = None
 
     if TYPE_CHECKING:  # it takes more than it keeps: lists, too, which __post_init__ checks and turns into arrays
         def __init__(self, sequences: Iterable[ArrayLike], subjects: ArrayLike, channels: ArrayLike, rate: float,
-                     stimuli: ArrayLike | None = None, info: dict[str, str] = ...) -> None: ...
+                     stimuli: ArrayLike | None = None, info: dict[str, str] = ...,
+                     imitates: ArrayLike | None = None) -> None: ...
 
     def __post_init__(self):
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)
@@ -52,17 +56,36 @@ class Recordings:
         check_different(self.channels, "channel names")
         put("subjects", _names(self.subjects, "subjects"))
         put("stimuli", None if self.stimuli is None else _names(self.stimuli, "stimuli"))
+        put("imitates", None if self.imitates is None else _names(self.imitates, "imitates", nobody=True))
         put("sequences", [_sequence(x, i, len(self.channels)) for i, x in enumerate(self.sequences)])
         if not self.sequences:
             raise RecordingsError("there must be at least one sequence, and there is none")
-        for what, names in (("subjects", self.subjects), ("stimuli", self.stimuli)):
+        for what in ("subjects", "stimuli", "imitates"):
+            names = getattr(self, what)
             if names is not None and len(names) != len(self.sequences):
                 raise RecordingsError(f"{what} must name each of the {len(self.sequences)} sequences, "
                                       f"and there are {len(names)} names")
         put("rate", checked_rate(self.rate))
         put("info", _checked_info(self.info))
+        self.check_forgeries()
         for i, values in enumerate(self.sequences):
             self._check_finite(i, values)
+
+    def check_forgeries(self) -> None:
+        """Refuse a forgery of nobody, that is of a person without a genuine sequence here, and one of oneself."""
+        if self.imitates is not None and not (self.imitates != "").any():
+            object.__setattr__(self, "imitates", None)
+        if self.imitates is None:
+            return
+        for i in np.flatnonzero(self.is_forgery):
+            who, whom = shown(self.subjects[i]), shown(self.imitates[i])
+            if self.imitates[i] == self.subjects[i]:
+                raise RecordingsError(f"imitates must name another person, and sequence {i} of {who} imitates {whom}")
+        missing = np.setdiff1d(self.imitates[self.is_forgery], self.people)
+        if len(missing):
+            raise RecordingsError("imitates must name people with a genuine sequence, and sequence "
+                                  f"{np.argmax(self.imitates == missing[0])} is a forgery of nobody here: "
+                                  f"{shown(missing[0])}")
 
     def _check_finite(self, i, values):
         step = max(1, BLOCK // len(self.channels))
@@ -78,7 +101,8 @@ class Recordings:
         return len(self.sequences)
 
     def __repr__(self):
-        return (f"Recordings({len(self)} sequences, {len(np.unique(self.subjects))} subjects, "
+        forgeries = f", {self.is_forgery.sum()} of them forgeries" if self.imitates is not None else ""
+        return (f"Recordings({len(self)} sequences{forgeries}, {len(self.people)} subjects, "
                 f"{len(self.channels)} channels, {self.rate:g} Hz{', simulated' if self.simulated else ''})")
 
     @property
@@ -91,8 +115,35 @@ class Recordings:
         """Whether the values come from a simulator and not from people."""
         return self.info.get("simulated", "").lower() == "yes"
 
+    @property
+    def is_forgery(self) -> np.ndarray:
+        """Which sequences imitate somebody, (n,) bool."""
+        return forgery_mask(self.imitates, len(self))
+
+    @property
+    def people(self) -> list[str]:
+        """Names of those with genuine sequences, sorted; who only forges is none of them."""
+        return np.unique(self.subjects[~self.is_forgery]).tolist()
+
+    @property
+    def claims(self) -> np.ndarray:
+        """The person each sequence is of or, where it is a forgery, is meant to pass for, (n,) str."""
+        return self.subjects if self.imitates is None else np.where(self.is_forgery, self.imitates, self.subjects)
+
+    def genuine(self) -> Recordings:
+        """All but the forgeries."""
+        return self if self.imitates is None else self.select(index=~self.is_forgery)
+
+    def of_people(self, people) -> Recordings:
+        """The genuine sequences of these people and the forgeries of them, in their order."""
+        return self.select(index=np.isin(self.claims, list(people)))
+
     def select(self, subjects=None, stimuli=None, index=None) -> Recordings:
-        """The sequences at ``index`` (integers, in that order, or a mask) that are of these subjects and stimuli."""
+        """The sequences at ``index`` (integers, in that order, or a mask) that are of these subjects and stimuli.
+
+        A forgery stays one where the person it imitates is not selected, so that it can be looked at or presented
+        alone; only to save such a selection is an error.
+        """
         keep = np.arange(len(self))
         if index is not None:
             try:
@@ -116,11 +167,21 @@ class Recordings:
         object.__setattr__(chosen, "subjects", self.subjects[keep])
         object.__setattr__(chosen, "stimuli", None if self.stimuli is None else self.stimuli[keep])
         object.__setattr__(chosen, "info", dict(self.info))
-        return chosen
+        return chosen.marked(None if self.imitates is None else self.imitates[keep])
+
+    def marked(self, imitates: np.ndarray | None) -> Recordings:
+        """The same sequences with this ``imitates``, of whomever: what is cut or selected may lack the imitated."""
+        if imitates is not None and not (imitates != "").any():
+            imitates = None
+        if imitates is self.imitates:
+            return self
+        other = copy.copy(self)
+        object.__setattr__(other, "imitates", imitates)
+        return other
 
     def require(self, subjects=1, sequences=1) -> Recordings:
         """Itself, if at least so many subjects have at least so many sequences each; else an error that says so."""
-        names, counts = np.unique(self.subjects, return_counts=True)
+        names, counts = np.unique(self.subjects[~self.is_forgery], return_counts=True)
         enough = int((counts >= sequences).sum())
         if enough < subjects:
             raise RecordingsError(
@@ -129,18 +190,25 @@ class Recordings:
         return self
 
     def summary(self):
-        """One row a subject: subject, sequences, stimuli (how many different), samples, seconds (a DataFrame)."""
+        """One row per subject: subject, sequences, stimuli (how many different), samples, seconds (a DataFrame).
+
+        Where there are forgeries, rows are of genuine sequences, and ``forgeries`` counts those of that person.
+        """
         import pandas as pd
 
         rows = pd.DataFrame({"subject": self.subjects, "samples": self.lengths,
-                             "stimulus": None if self.stimuli is None else self.stimuli})
+                             "stimulus": None if self.stimuli is None else self.stimuli})[~self.is_forgery]
         table = rows.groupby("subject", sort=False).agg(
             sequences=("samples", "size"), stimuli=("stimulus", "nunique"), samples=("samples", "sum")).reset_index()
-        return table.assign(seconds=table["samples"] / self.rate)
+        table = table.assign(seconds=table["samples"] / self.rate)
+        if self.imitates is None:
+            return table
+        return table.assign(forgeries=[int((self.imitates == name).sum()) for name in table["subject"]])
 
     def save(self, path, compressed=True) -> Path:
         """Write a .npz or .csv file, whole or not at all; the same recordings give the same bytes."""
         path = Path(path)
+        self.check_forgeries()
         if path.suffix == ".npz":
             from qpwl_core.data.formats.writers import write_npz
             write_npz(self, path, compressed)
@@ -150,6 +218,11 @@ class Recordings:
         else:
             raise RecordingsError(f"{shown(path.name)}: recordings are saved as .npz or .csv")
         return path
+
+
+def forgery_mask(imitates: np.ndarray | None, count: int) -> np.ndarray:
+    """Which of ``count`` sequences imitate somebody, from whom each imitates ("": nobody). -> (n,) bool"""
+    return np.zeros(count, dtype=bool) if imitates is None else np.asarray(imitates) != ""
 
 
 def check_different(names, what):
@@ -169,8 +242,11 @@ def checked_rate(rate) -> float:
     return float(array)
 
 
-def _names(values, what) -> np.ndarray:
-    """An array (n,) of names: text that can be printed, without blanks around it, neither empty nor endless."""
+def _names(values, what, nobody=False) -> np.ndarray:
+    """An array (n,) of names: text that can be printed, without blanks around it, neither empty nor endless.
+
+    With ``nobody`` a name may be empty.
+    """
     try:
         array = np.asarray(values)
         if array.ndim == 1 and array.dtype.kind == "S":
@@ -183,6 +259,8 @@ def _names(values, what) -> np.ndarray:
             raise
         raise RecordingsError(f"{what} must be a list of names in valid UTF-8") from None
     for name in names:
+        if nobody and not name:
+            continue
         if not name or not name.isprintable() or len(name) > NAME_LENGTH:
             raise RecordingsError(f"{what} must be names of 1 to {NAME_LENGTH} printable characters, not {shown(name)}")
     return np.array(names, dtype=str)

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
-from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Embeddings, Model
 from qpwl_core.transport.distances import MEASURES, pairwise_by
@@ -34,23 +34,29 @@ class Gallery:
 
     values: np.ndarray                # (n, K, L) float32, quantile functions of the K filters
     levels: np.ndarray                # (L,) from 0 to 1
-    own: np.ndarray | None            # (M+2,) the model's own levels, all of them among ``levels``
-    vectors: np.ndarray | None        # (n, E) the model's own embeddings where they are no quantiles
+    model_levels: np.ndarray | None   # (M+2,) of the model's quantile layer, all of them among ``levels``
+    vectors: np.ndarray | None        # (n, E) the model's embeddings where they are no quantiles
     subjects: np.ndarray              # (n,)
     stimuli: np.ndarray | None        # (n,)
     sources: np.ndarray               # (n,) the recording that each sequence was cut from
     parts: np.ndarray                 # (n,) "test" or "calibration"
     method: str
-    p: float                          # order of the model's own distance
+    p: float                          # order of the model's distance
     model: str                        # sha256 of the weights that saw this
+    imitates: np.ndarray | None = None  # (n,) whom a forgery imitates, "" where nobody; None where there is none
 
     def __len__(self):
         return len(self.values)
 
     @cached_property
     def people(self) -> list[str]:
-        """Names, sorted."""
-        return sorted(set(self.subjects.tolist()))
+        """Names of those with genuine sequences, sorted."""
+        return np.unique(self.subjects[~self.is_forgery]).tolist()
+
+    @property
+    def is_forgery(self) -> np.ndarray:
+        """Which sequences imitate somebody, (n,) bool."""
+        return forgery_mask(self.imitates, len(self))
 
     def select(self, index) -> Gallery:
         """Some of the sequences, by index or mask."""
@@ -59,32 +65,35 @@ class Gallery:
             index = slice(index[0], index[-1] + 1)
         cut: dict[str, Any] = {
             name: None if getattr(self, name) is None else getattr(self, name)[index]
-            for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts")}
+            for name in ("values", "vectors", "subjects", "stimuli", "sources", "parts", "imitates")}
         return replace(self, **cut)
 
-    def part(self, name: str) -> Gallery:
-        """The sequences of one part."""
+    def part(self, name: str, forgeries: bool = False) -> Gallery:
+        """The genuine sequences of one part; with ``forgeries`` those that imitate its people, too."""
         if name not in PARTS:
             raise ValueError(f"part must be one of {', '.join(PARTS)}, not {name!r}")
-        return self.select(self.parts == name)
+        if forgeries or self.imitates is None:
+            return self.select(self.parts == name)
+        return replace(self.select((self.parts == name) & ~self.is_forgery), imitates=None)
 
     def embeddings(self, points: int | None = None) -> Embeddings:
-        """Quantile functions (n, K, M+2) at M even levels, or at the model's own (16 even ones where it has none)."""
-        if points is None and self.own is not None:
-            levels = self.own
+        """Quantile functions (n, K, M+2) at M even levels, or at the model's (16 even ones where it has none)."""
+        if points is None and self.model_levels is not None:
+            levels = self.model_levels
         else:
             check_whole("points", 16 if points is None else points)
             levels = np.linspace(0, 1, (16 if points is None else points) + 2)
         return Embeddings(torch.from_numpy(resampled(self.values, self.levels, levels)),
-                          torch.from_numpy(levels.astype(np.float32)), self.subjects, self.stimuli, self.sources)
+                          torch.from_numpy(levels.astype(np.float32)), self.subjects, self.stimuli, self.sources,
+                          self.imitates)
 
     def distances(self, measure: str | None = None, points: int | None = None, p: float | None = None,
                   other: Gallery | None = None) -> np.ndarray:
         """Distance of every sequence to every one (of another gallery of the same model), (n, m); smaller is closer.
 
-        With nothing given it is the model's own distance, to the precision of the file. ``measure``: wasserstein,
+        With nothing given it is the model's distance, to the precision of the file. ``measure``: wasserstein,
         cosine or euclidean, between the quantile functions of the filters at M = ``points`` even levels, or at the
-        model's own ones where that is None; cosine looks at the M inner values of each, as QP-NPL does.
+        model's where that is None; cosine looks at the M inner values of each, as QP-NPL does.
         """
         found, a, levels = self.compared(measure, points)
         b = a if other is None else other.compared(measure, points)[1]
@@ -105,18 +114,20 @@ class Gallery:
     def save(self, folder) -> None:
         """Write ``gallery.safetensors`` into the folder of a model; quantile functions in float16."""
         arrays = {"values": self.values.astype(np.float16), "levels": self.levels, "sources": self.sources}
-        arrays |= {name: x for name, x in (("own", self.own), ("vectors", self.vectors)) if x is not None}
+        arrays |= {name: x for name, x in (("own", self.model_levels), ("vectors", self.vectors)) if x is not None}
         facts = {"format": FORMAT, "version": VERSION, "subjects": self.subjects.tolist(),
                  "stimuli": None if self.stimuli is None else self.stimuli.tolist(), "parts": self.parts.tolist(),
                  "method": self.method, "p": self.p, "model": self.model}
+        if self.imitates is not None:
+            facts["imitates"] = self.imitates.tolist()
         write_tensors(Path(folder) / "gallery.safetensors", arrays, facts)
 
 
 def build_gallery(model: Model, test: Recordings, calibration: Recordings | None = None, progress=None) -> Gallery:
     """What a model sees in people it was not trained on; ``progress(done, of)`` is called on the way, part by part."""
     method, network, learned = METHODS[model.config.method], model.embedder.network, model.embedder.levels
-    own = None if learned is None else learned.detach().cpu().double().numpy()
-    levels = dense_levels(own) if method.network == "conv" else np.array([0.0, 1.0])
+    model_levels = None if learned is None else learned.detach().cpu().double().numpy()
+    levels = dense_levels(model_levels) if method.network == "conv" else np.array([0.0, 1.0])
     dense, offset = torch.from_numpy(levels), 0
     parts: list[dict[str, Any]] = []
 
@@ -131,12 +142,16 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
         values = model.each(seen, quantiles, progress)
         parts.append({
             "values": values.numpy(), "subjects": seen.subjects, "parts": np.full(len(seen), part, "U11"),
-            "vectors": None if own is not None else model.embed_cut(seen, sources).values.flatten(1).numpy(),
-            "stimuli": seen.stimuli, "sources": sources + offset})
+            "vectors": None if model_levels is not None else model.embed_cut(seen, sources).values.flatten(1).numpy(),
+            "stimuli": seen.stimuli, "sources": sources + offset,
+            "imitates": np.full(len(seen), "") if seen.imitates is None else seen.imitates})
         offset += len(recordings)
     joined: dict[str, Any] = {name: None if parts[0][name] is None else np.concatenate([part[name] for part in parts])
                               for name in parts[0]}
-    return Gallery(**joined, levels=levels, own=own, method=method.name, p=model.config.p, model=model.checksum)
+    if not (joined["imitates"] != "").any():
+        joined["imitates"] = None
+    return Gallery(**joined, levels=levels, model_levels=model_levels, method=method.name, p=model.config.p,
+                   model=model.checksum)
 
 
 def load_gallery(folder) -> Gallery:
@@ -153,17 +168,18 @@ def load_gallery(folder) -> Gallery:
             arrays["values"].astype(np.float32), arrays["levels"].astype(np.float64), arrays.get("own"),
             arrays.get("vectors"), np.array(facts["subjects"], dtype=str),
             None if facts["stimuli"] is None else np.array(facts["stimuli"], dtype=str), arrays["sources"],
-            np.array(facts["parts"], dtype=str), facts["method"], float(facts["p"]), str(facts["model"]))
+            np.array(facts["parts"], dtype=str), facts["method"], float(facts["p"]), str(facts["model"]),
+            np.array(facts["imitates"], dtype=str) if "imitates" in facts else None)
         _check(gallery)
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path} is not a gallery this version understands: {error}") from None
     return gallery
 
 
-def dense_levels(own: np.ndarray | None) -> np.ndarray:
-    """The levels a gallery is kept at: even ones and, so that nothing of it is lost, the model's own. (L,)"""
+def dense_levels(model_levels: np.ndarray | None) -> np.ndarray:
+    """The levels a gallery is kept at: even ones and, so that nothing of it is lost, the model's. (L,)"""
     even = np.linspace(0, 1, SEGMENTS + 1)
-    return even if own is None else np.union1d(even, own)
+    return even if model_levels is None else np.union1d(even, model_levels)
 
 
 def resampled(values: np.ndarray, levels: np.ndarray, wanted: np.ndarray) -> np.ndarray:
@@ -184,16 +200,16 @@ def _check(gallery: Gallery) -> None:
         raise ValueError("values must be finite quantile functions (n, K, L)")
     if levels.shape != gallery.values.shape[2:] or levels[0] != 0 or levels[-1] != 1 or (np.diff(levels) <= 0).any():
         raise ValueError("levels must rise from 0 to 1, one for each value of a quantile function")
-    for name in ("subjects", "stimuli", "sources", "parts"):
+    for name in ("subjects", "stimuli", "sources", "parts", "imitates"):
         x = getattr(gallery, name)
         if x is not None and x.shape != (n,):
-            raise ValueError(f"{name} must hold one entry a sequence, {n} of them")
+            raise ValueError(f"{name} must hold one entry per sequence, {n} of them")
     if not set(gallery.parts.tolist()) <= set(PARTS):
         raise ValueError(f"parts must be {' or '.join(PARTS)}")
     if gallery.method not in METHODS:
         raise ValueError(f"there is no method {gallery.method!r}")
-    if (gallery.own is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):
-        raise ValueError("own levels must be there for a method with quantiles, and for no other")
-    if gallery.own is None and (gallery.vectors is None or gallery.vectors.ndim != 2 or len(gallery.vectors) != n
-                                or not np.isfinite(gallery.vectors).all()):
-        raise ValueError("vectors must be finite, one a sequence")
+    if (gallery.model_levels is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):
+        raise ValueError("the model's levels (own) must be there for a method with quantiles, and for no other")
+    if gallery.model_levels is None and (gallery.vectors is None or gallery.vectors.ndim != 2
+                                         or len(gallery.vectors) != n or not np.isfinite(gallery.vectors).all()):
+        raise ValueError("vectors must be finite, one per sequence")

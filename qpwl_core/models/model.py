@@ -19,7 +19,7 @@ from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_json, read_tensors, tensor_bytes, write_json, write_whole
 from qpwl_core.common.version import __version__
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict
-from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.batching import by_length, collate
 from qpwl_core.models.config import Config
 from qpwl_core.models.jaeger import velocity_channels
@@ -38,6 +38,7 @@ class Embeddings:
     subjects: np.ndarray
     stimuli: np.ndarray | None = None
     sources: np.ndarray | None = None     # (n,) which recording each was cut from: windows of one are no fair match
+    imitates: np.ndarray | None = None    # (n,) whom a forgery imitates, "" where nobody; None where there is none
 
     def __len__(self):
         return len(self.values)
@@ -46,8 +47,12 @@ class Embeddings:
         """Some of them, by index or mask."""
         index = np.arange(len(self))[index]
         return replace(self, values=self.values[torch.from_numpy(index)], subjects=self.subjects[index],
-                       stimuli=None if self.stimuli is None else self.stimuli[index],
-                       sources=None if self.sources is None else self.sources[index])
+                       **{name: None if x is None else x[index] for name, x in (
+                           ("stimuli", self.stimuli), ("sources", self.sources), ("imitates", self.imitates))})
+
+    def genuine(self) -> Embeddings:
+        """All but the forgeries."""
+        return self if self.imitates is None else self.select(~forgery_mask(self.imitates, len(self)))
 
 
 @dataclass(eq=False)
@@ -71,7 +76,7 @@ class Model:
         """The second half of ``embed``, of what the recipe's ``cut`` gave."""
         levels = self.embedder.levels
         return Embeddings(self.each(seen, self.embedder, progress), None if levels is None else
-                          levels.detach().cpu().clone(), seen.subjects, seen.stimuli, sources)
+                          levels.detach().cpu().clone(), seen.subjects, seen.stimuli, sources, seen.imitates)
 
     def each(self, seen: Recordings, function, progress=None) -> Tensor:
         """``function(x (B, D, T), lengths (B,)) -> (B, …)`` of all sequences, in batches of like length, (n, …)."""
@@ -91,7 +96,7 @@ class Model:
         return torch.stack([values[i] for i in range(len(seen))]).clone()
 
     def distances(self, a: Embeddings, b: Embeddings | None = None) -> np.ndarray:
-        """The method's own distance of every a to every b (to itself where b is None), (Q, R); smaller is closer."""
+        """The method's distance of every a to every b (to itself where b is None), (Q, R); smaller is closer."""
         device = next(self.embedder.parameters()).device
         with torch.inference_mode():
             first = a.values.to(device)

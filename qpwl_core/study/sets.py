@@ -16,7 +16,7 @@ from qpwl_core.data.splits import split
 from qpwl_core.models.config import Config, preset
 from qpwl_core.models.methods import METHODS
 
-TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its own apart to validate on
+TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its people aside to validate
 OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")
 BEYOND = ("meanstd-npl", "attentive-npl", "pswe-npl")
 SCREEN = [1280.0, 720.0, 0.40, 0.225, 0.45]     # of GazeCom: px wide, px high, m wide, m high, m away
@@ -76,11 +76,11 @@ class StudySet:
         recordings = replace(recordings, info=recordings.info | facts)
         if self.fixed:
             recordings = simplified(recordings)
-        names = np.random.default_rng(0).permutation(np.unique(recordings.subjects))
-        return recordings if people is None else recordings.select(subjects=names[:people].tolist())
+        names = np.random.default_rng(0).permutation(recordings.people)
+        return recordings if people is None else recordings.of_people(names[:people].tolist())
 
     def parts(self, recordings: Recordings, seed: int) -> tuple[Recordings, Recordings]:
-        """People to learn from (training sets some apart by itself) and people to test on."""
+        """People to learn from (training sets some aside by itself) and people to test on."""
         parts = split(recordings, TRAIN, TEST, validation=0, stimuli_disjoint=self.dataset.stimuli_disjoint, seed=seed)
         return parts.train, parts.test
 
@@ -162,13 +162,13 @@ class Cell:
     @property
     def config(self) -> Config:
         """What is trained."""
-        own = SETS[self.set]
-        quick = preset("quick", own.domain)
-        changes = {"method": self.method, "seed": self.seed, **own.changes, **PRESETS[self.preset].changes}
-        changes["recipe"] = quick.recipe | own.changes.get("recipe", {})
+        studied = SETS[self.set]
+        quick = preset("quick", studied.domain)
+        changes = {"method": self.method, "seed": self.seed, **studied.changes, **PRESETS[self.preset].changes}
+        changes["recipe"] = quick.recipe | studied.changes.get("recipe", {})
         if METHODS[self.method].network == "jaeger":
             changes["crop"] = 0.0                # its length is fixed: whole sequences, all of one length
-        return preset("quick", own.domain, **changes)
+        return preset("quick", studied.domain, **changes)
 
     @property
     def command(self) -> str:
@@ -192,10 +192,10 @@ def cells_of(name: str, sets=None, methods=None, seeds=None) -> list[Cell]:
     cells = []
     for seed in seeds or chosen.seeds:           # seed by seed, so that an early stop leaves something of every set
         for each in sets or chosen.sets:
-            own = SETS[each]
-            usual = methods or (own.methods if own.fixed else chosen.methods or own.methods)
+            studied = SETS[each]
+            usual = methods or (studied.methods if studied.fixed else chosen.methods or studied.methods)
             cells += [Cell(each, method, seed, name) for method in usual
-                      if own.fixed or METHODS[method].network != "jaeger"]       # which needs a fixed length
+                      if studied.fixed or METHODS[method].network != "jaeger"]       # which needs a fixed length
     cells = list(dict.fromkeys(cells))
     if not cells:
         raise ValueError("jaeger-2019 needs sequences of one length: add --sets eye-gazecom-fixed")

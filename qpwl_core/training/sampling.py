@@ -27,7 +27,7 @@ class PairSampler:
 
     def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
                  seed: int = 0, channel_dropout: float = 0.0):
-        names = np.array(recordings.people)
+        names = np.array(recordings.people)                                    # a forger is nobody to learn
         self.labels = np.where(recordings.is_forgery, -1, np.searchsorted(names, recordings.subjects))
         self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
         self.people = np.array([i for i, theirs in enumerate(self.of_person) if len(theirs) >= 2])

@@ -1,7 +1,7 @@
 """A folder of files of one sequence each, or of several.
 
 Files that lie in the folder itself are named ``<subject>_<stimulus>.<ext>``, ``<subject>-<trial>.<ext>`` or
-``<subject>.<ext>`` (``names.py`` has the rule); files in the folder of a subject belong to that subject, and their own
+``<subject>.<ext>`` (``filenames.py`` has the rule); files in the folder of a subject belong to that subject, and their
 name is the stimulus. Files that name their subjects inside (.npz, long .csv, epochs with metadata) keep them. All must
 have the same channels and rate. Files of other kinds, and hidden ones, are passed over.
 """
@@ -33,8 +33,9 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
     info: dict[str, str] = {}
     subjects: list[str] = []
     stimuli: list[str] = []
+    imitates: list[str] = []
     sequences, lengths, samples = [], [], 0
-    # Large: one file for all values. A map of its own for each file would take more open files than a system allows.
+    # Large: one file for all values. One map per file would take more open files than a system allows.
     with scratch_file() if large else nullcontext() as store:
         for file, whose in files:
             label = shown(file.relative_to(folder))
@@ -51,6 +52,7 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
                 raise RecordingsError(f"holds more than {MAX_SEQUENCES:,} sequences")
             subjects += part.subjects.tolist()
             stimuli += [] if part.stimuli is None else part.stimuli.tolist()
+            imitates += [""] * len(part) if part.imitates is None else part.imitates.tolist()
             info = dict(part.info.items() & info.items()) if part is not first else part.info  # what all agree on
             if store is not None:
                 _append(store, part.sequences)
@@ -61,7 +63,7 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
             store.flush()
             values = np.memmap(store, VALUE, "r+", shape=(samples, len(first.channels)))
             sequences = split_values(values, lengths)
-    return Recordings(sequences, subjects, first.channels, first.rate, stimuli or None, info)
+    return Recordings(sequences, subjects, first.channels, first.rate, stimuli or None, info, imitates)
 
 
 def _files(folder):

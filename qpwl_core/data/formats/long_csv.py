@@ -1,8 +1,10 @@
 """Text files in UTF-8: a long table of many sequences, or the bare channels of one.
 
-Long: columns ``subject``, ``sequence`` and optionally ``stimulus``, and one column a channel; the rows of one subject
-and sequence belong together wherever they stand. Bare: one column a channel; the file's name says whose it is. Lines
-that begin with ``#`` may stand on top: ``# rate: 250`` gives the rate in Hz, ``# info: {...}``, as JSON, the rest.
+Long: columns ``subject``, ``sequence`` and optionally ``stimulus`` and ``imitates`` (empty where nobody), and one
+column per channel; the rows of one subject and sequence belong together wherever they stand. Bare: one column per
+channel; the file's name says whose it is. Lines that begin with ``#`` may stand on top: ``# rate: 250`` gives the rate
+in Hz, ``# info: {...}``, as JSON, the rest.
+Columns are separated by commas, or by semicolons or tabs, as spreadsheets write them where numbers have decimal commas.
 """
 
 import csv
@@ -66,22 +68,25 @@ def _read(text, most_lines, source):
     else:
         raise RecordingsError("has no table in it")
     rate, info = _facts(above, source.rate)
-    header = [cell.strip() for cell in next(csv.reader([line]))]
+    delimiter = max(",;\t", key=line.count)                                  # a comma where there is none of them
+    header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
     keys, where = _columns(header)
     channels = [header[i] for i in where]
     most_rows = min(most_lines, source.max_bytes // (VALUE.itemsize * len(channels)) + 1)
     values = new_values(most_rows, len(channels), source.lazy)
-    rows = csv.reader(lines, strict=True)
+    rows = csv.reader(lines, delimiter=delimiter, strict=True)
+    number = float if delimiter == "," else _with_comma                      # 0,5 where columns are not split by it
     runs: list[list] = []                                                    # [keys, start, stop]
     try:
-        done = _fill(values, rows, header, keys, where, runs, source.max_bytes)
+        done = _fill(values, rows, header, keys, where, runs, source.max_bytes, number)
     except (RecordingsError, csv.Error) as error:
         raise RecordingsError(f"line {line_number + rows.line_num}: {error}") from error.__cause__
     if not done:
         raise RecordingsError("has a header and no rows")
     if keys:
-        sequences, subjects, stimuli = _grouped(runs, values)
-        return Recordings(sequences, subjects, channels, rate, stimuli, info)
+        sequences, named = _grouped(runs, values, [header[i].lower() for i in keys])
+        return Recordings(sequences, named["subject"], channels, rate, named.get("stimulus"), info,
+                          named.get("imitates"))
     stimuli = None if source.stimulus is None else [source.stimulus]
     return Recordings([values[:done]], [source.subject], channels, rate, stimuli, info)
 
@@ -101,7 +106,7 @@ def _facts(above, rate):
 
 
 def _columns(header):
-    """Where subject, sequence[, stimulus] stand (nowhere in a bare table), and where the channels."""
+    """Where subject, sequence[, stimulus][, imitates] stand (nowhere in a bare table), and where the channels."""
     names = [cell.lower() if cell.lower() in KEYS else cell for cell in header]
     check_different(names, "column names")
     keys = [names.index(key) for key in KEYS if key in names]
@@ -116,7 +121,7 @@ def _columns(header):
     return keys, where
 
 
-def _fill(values, rows, header, keys, where, runs, max_bytes):
+def _fill(values, rows, header, keys, where, runs, max_bytes, number):
     """Put the numbers into ``values``, and runs of rows with equal keys, [keys, start, stop], into ``runs``."""
     keys_of = itemgetter(*keys) if keys else lambda cells: None
     numbers_of = itemgetter(*where) if len(where) > 1 else lambda cells: (cells[where[0]],)
@@ -131,9 +136,9 @@ def _fill(values, rows, header, keys, where, runs, max_bytes):
             if len(runs) > MAX_SEQUENCES:
                 raise RecordingsError(f"more than {MAX_SEQUENCES:,} sequences, or rows that are not in order")
         try:
-            pending.extend(map(float, numbers_of(cells)))
+            pending.extend(map(number, numbers_of(cells)))
         except ValueError:
-            i = next(i for i in where if not _is_number(cells[i]))
+            i = next(i for i in where if not _is_number(cells[i], number))
             raise RecordingsError(f"column {shown(header[i])} must hold numbers, not {shown(cells[i])}") from None
         done += 1
         runs[-1][2] = done
@@ -151,24 +156,30 @@ def _flush(pending, values, done, max_bytes):
     return array("d")
 
 
-def _is_number(cell):
+def _with_comma(cell):
+    """A number in a table whose columns are separated by something else than commas."""
+    return float(cell.replace(",", "."))
+
+
+def _is_number(cell, number=float):
     try:
-        float(cell)
+        number(cell)
     except ValueError:
         return False
     return True
 
 
-def _grouped(runs, values):
-    """Sequences, subjects and stimuli from the runs; those of one subject and sequence are joined."""
+def _grouped(runs, values, names):
+    """Sequences from the runs, those of one subject and sequence joined, and {key: one cell per sequence}."""
     parts: dict[tuple[str, str], list[np.ndarray]] = {}
-    stimulus_of: dict[tuple[str, str], list[str]] = {}
+    cells_of: dict[tuple[str, str], list[str]] = {}
     for keys, start, stop in runs:
-        subject, sequence, *stimulus = (key.strip() for key in keys)
-        parts.setdefault((subject, sequence), []).append(values[start:stop])
-        if stimulus_of.setdefault((subject, sequence), stimulus) != stimulus:
-            raise RecordingsError(f"sequence {shown(sequence)} of subject {shown(subject)} must have one stimulus, not "
-                                  f"{shown(stimulus_of[subject, sequence][0])} and {shown(stimulus[0])}")
+        cells = [key.strip() for key in keys]
+        which = cells[0], cells[1]
+        parts.setdefault(which, []).append(values[start:stop])
+        for name, before, now in zip(names, cells_of.setdefault(which, cells), cells, strict=True):
+            if before != now:
+                raise RecordingsError(f"sequence {shown(cells[1])} of subject {shown(cells[0])} must have one {name}, "
+                                      f"not {shown(before)} and {shown(now)}")
     sequences = [part[0] if len(part) == 1 else np.concatenate(part) for part in parts.values()]
-    stimuli = [stimulus[0] for stimulus in stimulus_of.values() if stimulus]
-    return sequences, [subject for subject, _ in parts], stimuli or None
+    return sequences, {name: [cells[i] for cells in cells_of.values()] for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""The project's own file: a zip of plain arrays, read without trusting it and without unpickling.
+"""The project's format: a zip of plain arrays, read without trusting it and without unpickling.
 
 Members ``values`` (sum T, D), ``lengths`` (n,), ``subjects`` (n,), ``channels`` (D,), ``rate``, and optionally
 ``stimuli`` (n,) and ``info`` (a JSON object of texts). Nothing is extracted by name, and no size is believed before it
@@ -19,7 +19,7 @@ from qpwl_core.data.formats.writers import VALUE
 from qpwl_core.data.recordings import BLOCK, MAX_SEQUENCES, Recordings
 
 REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
-OPTIONAL = ("stimuli", "info")
+OPTIONAL = ("stimuli", "info", "imitates")
 DEFLATE_LIMIT = 1032      # no deflated byte holds more than this many
 USUAL_EXPANSION = 100     # recordings shrink by 1.5 to 5; far more is a zip bomb ...
 SMALL = 64 * 2**20        # ... unless it is harmless
@@ -30,10 +30,10 @@ def read_npz(source) -> Recordings:
     with reading("an .npz file"), zipfile.ZipFile(source.file) as archive:
         members = _members(archive, source)
         lengths, subjects, channels, rate = (_small(archive, members[name]) for name in REQUIRED[1:])
-        stimuli, info = (_small(archive, members[name]) if name in members else None for name in OPTIONAL)
+        stimuli, info, imitates = (_small(archive, members[name]) if name in members else None for name in OPTIONAL)
         values = _values(archive, members["values"], source)
         return Recordings(_split(values, lengths), subjects, channels, rate[()],
-                          stimuli, {} if info is None else _info(info))
+                          stimuli, {} if info is None else _info(info), imitates)
 
 
 def _members(archive, source):

@@ -12,7 +12,7 @@ from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 
 VALUE = np.dtype("<f4")   # a value, in memory and in the files we write
-KEYS = ("subject", "sequence", "stimulus")   # columns of a long table that are no channels
+KEYS = ("subject", "sequence", "stimulus", "imitates")   # columns of a long table that are no channels
 
 
 def write_npz(recordings, path, compressed=True):
@@ -21,6 +21,8 @@ def write_npz(recordings, path, compressed=True):
               "rate": np.array(recordings.rate)}
     if recordings.stimuli is not None:
         arrays["stimuli"] = recordings.stimuli
+    if recordings.imitates is not None:
+        arrays["imitates"] = recordings.imitates
     if recordings.info:
         arrays["info"] = np.array(json.dumps(recordings.info, sort_keys=True))
     shape = (int(recordings.lengths.sum()), len(recordings.channels))
@@ -47,18 +49,18 @@ def write_csv(recordings, path):
     clash = [name for name in recordings.channels if name.lower() in KEYS]
     if clash:
         raise RecordingsError(f"{shown(path.name)}: a table cannot have a channel that is called {shown(clash[0])}")
-    stimuli = recordings.stimuli if recordings.stimuli is not None else [None] * len(recordings)
+    named = {"subject": recordings.subjects, "sequence": range(1, len(recordings) + 1), "stimulus": recordings.stimuli,
+             "imitates": recordings.imitates}
+    keys = {key: names for key, names in named.items() if names is not None}
     row = ",%.9g" * len(recordings.channels) + "\n"
     with whole_file(path) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         text.write(f"# rate: {recordings.rate!r}\n")
         if recordings.info:
             text.write(f"# info: {json.dumps(recordings.info, sort_keys=True)}\n")
-        keys = KEYS if recordings.stimuli is not None else KEYS[:2]
         text.write(_cells([*keys, *recordings.channels]) + "\n")
-        for i, (values, subject, stimulus) in enumerate(zip(recordings.sequences, recordings.subjects, stimuli,
-                                                           strict=True)):
-            start = _cells([subject, i + 1] if stimulus is None else [subject, i + 1, stimulus])
+        for values, *cells in zip(recordings.sequences, *keys.values(), strict=True):
+            start = _cells(cells)
             text.writelines(start + row % tuple(sample) for sample in values.tolist())
         text.detach()
 

@@ -72,7 +72,8 @@ class Recipe:
         return {"centre": (len(channels),), "scale": (len(channels),)}
 
     def fit(self, recordings: Recordings) -> FittedRecipe:
-        """Take the statistics of these recordings, which must be of training people only."""
+        """Take the statistics of these recordings, which must be of training people only; forgeries do not count."""
+        recordings = recordings.genuine()
         recipe = self.settled(recordings)
         channels = recipe.needed(recordings.channels)
         prepared = [recipe.prepare(x, channels, recordings) for x in picked(recordings, channels)]
@@ -131,7 +132,7 @@ class FittedRecipe:
         info = recordings.info | {"recipe": self.recipe.domain, "lost_sequences": str(lost)}
         seen = Recordings(sequences, recordings.subjects[origin], self.output_channels, self.rate,
                           None if stimuli is None else stimuli[origin], info)
-        return seen, np.array(origin)
+        return seen.marked(None if recordings.imitates is None else recordings.imitates[origin]), np.array(origin)
 
     def to_dict(self) -> dict:
         """Domain, options and channels, ready for JSON; ``from_dict`` is the way back."""
