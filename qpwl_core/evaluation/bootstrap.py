@@ -1,4 +1,4 @@
-"""How sure a figure is: people are drawn again with replacement, and every figure is computed anew.
+"""The bootstrap over people: they are drawn again with replacement, and every figure is computed anew.
 
 Pairs that share a person are not independent; people are. So *people* are resampled, never pairs: S of the S people are
 drawn with replacement, their genuine distances and those between different people count as often as they were drawn,
@@ -99,6 +99,31 @@ def resampled_auc(stack: np.ndarray, counts: np.ndarray) -> np.ndarray:
         pairs = (some @ wins).reshape(-1, people, people)                               # (b, S, S)
         total = np.einsum("bj,bjk,bk->b", some, pairs, some, optimize=True)
         values.append(total / (some.sum(1) * (some.sum(1)**2 - (some**2).sum(1))))
+    return np.concatenate(values)
+
+
+def resampled_pairs_auc(distances: np.ndarray, genuine: np.ndarray, first: np.ndarray, second: np.ndarray,
+                        counts: np.ndarray) -> np.ndarray:
+    """AUC over pairs of sequences when people count as often as they were drawn. (P,), …, (B, S) -> (B,)
+
+    ``first`` and ``second`` (P,) are the people of a pair, from 0; ``genuine`` (P,) whether they are one. A genuine
+    pair of i counts c_i times, a pair of j and k c_j · c_k times. NaN where a draw leaves nothing to compare.
+    """
+    people = counts.shape[1]
+    place = first[~genuine] * people + second[~genuine]
+    imposter, wins = distances[~genuine], np.zeros((people, people * people))
+    for i in range(people):
+        nearer = np.sort(distances[genuine & (first == i)])
+        below = (np.searchsorted(nearer, imposter, "left") + np.searchsorted(nearer, imposter, "right")) / 2
+        wins[i] = np.bincount(place, below, people * people)
+    of_person = np.bincount(first[genuine], minlength=people)
+    of_pair = np.bincount(place, minlength=people * people).reshape(people, people)
+    values = []
+    for some in np.array_split(counts.astype(float), -(-counts.size * people // BLOCK)):
+        pairs = (some @ wins).reshape(-1, people, people)                               # (b, S, S)
+        total = np.einsum("bj,bjk,bk->b", some, pairs, some, optimize=True)
+        weight = (some @ of_person) * np.einsum("bj,jk,bk->b", some, of_pair, some, optimize=True)
+        values.append(np.divide(total, weight, out=np.full(len(some), np.nan), where=weight > 0))
     return np.concatenate(values)
 
 

@@ -82,6 +82,40 @@ def test_it_ends_as_a_model_with_its_gallery_and_results(finished, monkeypatch):
     assert finished.now["test_auc"] == found
 
 
+def test_the_people_of_a_run_are_those_that_data_shows(finished):
+    """One split, drawn once: whom Data ▸ Split shows, a run learns from, validates on and is tested on."""
+    card, parts = read_json(finished.folder / "card.json"), split(PEOPLE)
+    for part in ("train", "validation", "test"):
+        assert card["split"][part] == sorted(set(PEOPLE.subjects[parts.index[part]].tolist())), part
+
+
+def test_the_copy_of_an_upload_lives_as_long_as_its_run_needs_it(runs, finished):
+    assert not (finished.folder / jobs.COPY).exists(), "deleted when it is finished"
+    assert not finished.resumable
+    job = until(start(runs, ENDLESS), learning)
+    jobs.stop(job)
+    job = until(job, ended)
+    assert job.has_copy
+    assert job.resumable
+    jobs.forget(job)
+    job = jobs.find(runs, job.id)
+    assert (job.has_copy, job.resumable) == (False, False)
+    with pytest.raises(FileError, match="upload them and start it again"):
+        jobs.resume(job)
+    failed = until(start(runs, replace(CONFIG, learning_rate=1e30)), ended)
+    assert (failed.state, failed.has_copy, failed.resumable) == ("failed", False, False)
+
+
+def test_a_gallery_that_is_not_to_be_kept_is_not(runs):
+    job = until(start(runs, keep_gallery=False), ended)
+    assert job.state == "finished"
+    assert sorted(path.name for path in job.folder.iterdir() if path.suffix in (".npz", ".safetensors")) == [
+        "checkpoint.safetensors", "model.safetensors"]
+    card = read_json(job.folder / "card.json")
+    assert card["results"]["verification"]["1"]["auc"] > 0.5, "the numbers are kept"
+    assert not any(name in json.dumps(card) for name in set(PEOPLE.subjects.tolist())), "and the people are not"
+
+
 def test_its_curve(finished):
     curve = finished.curve()
     assert [r["step"] for r in curve] == sorted({r["step"] for r in curve})
@@ -190,7 +224,7 @@ def test_what_is_no_job(runs, name):
 
 
 @pytest.mark.parametrize(("config", "people", "message"), [
-    (CONFIG, tiny_recordings(people=4), "at least three people"),
+    (CONFIG, tiny_recordings(people=4), "at least two people"),
     (replace(CONFIG, learning_rate=1e30), PEOPLE, "diverged at step"),
 ])
 def test_a_failure_is_one_sentence(runs, config, people, message):
@@ -208,17 +242,18 @@ def test_people_with_few_sequences_still_give_a_model(runs):
 
 
 def test_a_grid(runs):
-    grid = {"points": [2, 6], "p": [1.0, 2.0]}
+    grid = {"points": [2, 6], "p": [1.0, 2.0], "seeds": [0, 1]}
     job = until(start(runs, replace(CONFIG, iterations=150), kind="grid", grid=grid), lambda job: len(job.cells()) >= 1)
     jobs.stop(job)
     job = until(job, ended)
     assert job.state == "stopped"
     begun = job.cells()
-    assert 1 <= len(begun) < 4
+    assert 1 <= len(begun) < 8
     jobs.resume(job)
     job = until(job, ended)
     assert job.state == "finished"
     cells = job.cells()
     assert cells[:len(begun)] == begun, "what was done is not done again"
-    assert [(cell["points"], cell["p"]) for cell in cells] == [(2, 1.0), (2, 2.0), (6, 1.0), (6, 2.0)]
+    assert [(cell["points"], cell["p"], cell["seed"]) for cell in cells] == [
+        (points, p, seed) for seed in (0, 1) for points, p in ((2, 1.0), (2, 2.0), (6, 1.0), (6, 2.0))]
     assert all(0 < cell["auc"] <= 1 and 0 < cell["test_auc"] <= 1 for cell in cells)

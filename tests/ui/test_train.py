@@ -17,18 +17,22 @@ from streamlit.testing.v1 import AppTest
 from qpwl_core.cli.main import parser
 from qpwl_core.cli.models import config_of
 from qpwl_core.common.files import FileError, read_json
-from qpwl_core.data.datasets import load_dataset
+from qpwl_core.data.datasets import DATASETS, load_dataset
+from qpwl_core.data.splits import split_dataset
 from qpwl_core.models.config import preset
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
+from qpwl_core.training.cost import Cost
 from qpwl_core.training.loop import train
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_config, tiny_recordings
 from ui.library import jobs, shelf
 from ui.library import models as library
 from ui.library.data import Own
-from ui.train.form import formulas
+from ui.train.figures import heat_map
+from ui.train.form import cost_in_parts, formulas
+from ui.train.tune import best_of, summed_up
 
 pytestmark = pytest.mark.filterwarnings("ignore")       # Streamlit and what it brings warn about themselves
 RUNS = {"train": "0123456789ab", "grid": "ba9876543210"}
@@ -138,8 +142,34 @@ def test_what_cannot_be_trained_is_said_and_not_started(runs):
         if page.error:
             break
         page.run()
-    assert "at least three people" in page.error[0].value
+    assert "Train cannot use these recordings" in page.error[0].value
     assert page.button(key="train_start").disabled
+
+
+def test_the_form_says_how_many_people_and_the_cost_adds_up(runs):
+    page = opened()
+    parts = split_dataset(DATASETS["speech-vowels-9"], load_dataset("speech-vowels-9"))
+    counts = [len(set(getattr(parts, part).subjects.tolist())) for part in ("train", "validation", "test")]
+    wanted = "{} people to learn from, {} to validate on, {} to test on"
+    assert wanted.format(*counts) in text_of(page)
+    for cost, config in ((Cost(0.03, 0.2, 2.4, 0.35), tiny_config(iterations=300, validate_every=50)),
+                         (Cost(0.0004, 0.01, 0.1, 0.4), tiny_config())):
+        total, *parts = (int(word) for word in re.findall(r"(\d+) s(?=\*| ±|,|\.)", cost_in_parts(cost, config)))
+        assert total == sum(parts[-3:])
+
+
+def test_before_an_upload_is_trained_on_it_says_what_is_kept(runs, monkeypatch):
+    asked = submitted(monkeypatch)
+    page = opened(own_data={"mine": Own("mine", tiny_recordings(people=12), "generic", "mine.csv")}, data="own:mine")
+    assert "The copy is deleted when the run has finished or failed" in text_of(page)
+    assert "--data mine.csv" in page.code[0].value
+    assert page.checkbox(key="train_keep_gallery").value is False
+    page.button(key="train_start").click().run()
+    assert asked[-1][-1] is False
+    page.checkbox(key="train_keep_gallery").check().run()
+    page.button(key="train_start").click().run()
+    assert asked[-1][-1] is True
+    assert "train_keep_gallery" not in [box.key for box in opened().checkbox], "what ships is no upload"
 
 
 def test_own_recordings_go_with_the_run(runs, monkeypatch):
@@ -147,7 +177,7 @@ def test_own_recordings_go_with_the_run(runs, monkeypatch):
     mine = Own("mine", tiny_recordings(people=12), "generic")
     page = opened(own_data={"mine": mine}, data="own:mine")
     page.button(key="train_start").click().run()
-    *_, data, _, recordings = asked[0]
+    *_, data, _, recordings, _, _ = asked[0]
     assert data == "own:mine"
     assert recordings is mine.recordings
     assert "--data mine.npz --domain generic" in page.code[0].value
@@ -160,7 +190,7 @@ def test_widgets_command_line_and_run_say_the_same(runs, monkeypatch, state):
     asked = submitted(monkeypatch)
     page = opened(**state)
     page.button(key="train_start").click().run()
-    *_, data, config, _ = asked[0]
+    *_, data, config, _, _, _ = asked[0]
     args = parser().parse_args(shlex.split(page.code[0].value)[3:])
     assert config_of(args, load_dataset(args.data)) == config
     assert args.data == data == state.get("data", "speech-vowels-9")
@@ -250,7 +280,7 @@ def test_a_grid_fills_in_and_the_best_can_be_trained_fully(forge):
              {"points": 16, "p": 1.0, "auc": None, "test_auc": None, "seconds": 2.0, "note": "diverged"}]
     (job.folder / "cells.jsonl").write_text("".join(json.dumps(cell) + "\n" for cell in cells) + '{"cut of')
     page.run()
-    assert [m.value for m in page.metric][:3] == ["4, 2", "0.8500", "0.7000"]
+    assert [m.value for m in page.metric][:3] == ["4, 2", "0.850", "0.700"]
     page.button(key="train_fully").click().run()
     assert page.session_state["train_view"] == "New run"
     page.run()
@@ -264,12 +294,49 @@ def test_a_grid_is_queued_with_what_was_chosen(runs, monkeypatch):
     page.multiselect(key="train_grid_points").set_value([8, 2]).run()
     page.number_input(key="train_grid_iterations").set_value(12).run()
     page.button(key="train_grid_start").click().run()
-    *_, config, own, grid = asked[0]
-    assert (config.iterations, own, grid) == (12, None, {"points": [2, 8], "p": [1.0, 2.0, 4.0]})
+    *_, config, own, grid, keep = asked[0]
+    assert (config.iterations, own, keep) == (12, None, False)
+    assert grid == {"points": [2, 8], "p": [1.0, 2.0, 4.0], "seeds": [0, 1, 2]}
     page.multiselect(key="train_grid_p").set_value([]).run()
     assert page.button(key="train_grid_start").disabled
     page = opened("Tune M and p", train_method="mp-npl")
     assert "has no p" in text_of(page)
+
+
+def cells_of(table):
+    return [{"points": m, "p": p, "seed": seed, "auc": auc, "test_auc": auc, "seconds": 1.0}
+            for (m, p), aucs in table.items() for seed, auc in enumerate(aucs)]
+
+
+def test_a_grid_says_how_sure_a_cell_is_and_chooses_by_what_is_shown():
+    found = summed_up(cells_of({(64, 4.0): [0.90002, 0.90004], (4, 1.0): [0.9, 0.9], (16, 1.0): [0.95, 0.75],
+                                (16, 2.0): [0.6, 0.6]}))
+    assert found[16, 1.0]["auc_spread"] == pytest.approx(0.1)
+    best, equals = best_of(found)
+    assert best == (4, 1.0), "0.900 is 0.900, whatever the digits that nobody sees"
+    assert set(equals) == {(64, 4.0), (16, 1.0)}
+    drawn = heat_map(found, [4, 16, 64], [1.0, 2.0, 4.0], "auc", best, "#000000").data[0]
+    assert drawn.zmax - drawn.zmin >= 0.2
+    assert drawn.text[1][0] == "0.850<br>± 0.100"
+    assert best_of({}) == (None, [])
+
+
+def test_levels_that_hardly_moved_are_no_finding(forge):
+    write_curve(forge("stopped", **STATES["stopped"]))
+    assert "no structure to read" in text_of(opened())
+
+
+def test_what_a_run_on_an_upload_keeps_is_said(forge):
+    job = forge("stopped", **STATES["stopped"])
+    spec = read_json(job.folder / "job.json") | {"uploaded": True, "keep_gallery": False}
+    (job.folder / "job.json").write_text(json.dumps(spec))
+    (job.folder / jobs.COPY).touch()
+    page = opened()
+    assert "A copy of the uploaded recordings" in text_of(page)
+    page.button(key=f"forget-{job.id}").click().run()
+    assert not (job.folder / jobs.COPY).exists()
+    assert "it cannot be resumed" in text_of(page)
+    assert "Resume" not in [b.label for b in page.button]
 
 
 # models

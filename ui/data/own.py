@@ -12,7 +12,7 @@ from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.readers import READERS
 from qpwl_core.data.inspection import ENOUGH
 from ui.data.views import facts, say_remarks, sentence_of
-from ui.library.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, uploads
+from ui.library.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, training_problem, uploads
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
@@ -30,14 +30,14 @@ def own_view() -> None:
         if problem := st.session_state.get("data_problem"):
             st.error(sentence_of(problem), icon=":material/error:")
         st.caption(f"They stay in this session, on this computer; at most {MAX_FILES} files of {size(MAX_BYTES)} of "
-                   "values each, and closing the tab forgets them."
-                   + (f" Rate given: {rate:g} Hz." if rate else ""))
+                   "values each. Closing the tab forgets them, unless you train on them: a run keeps a copy until it "
+                   "ends, and Train says so before it starts." + (f" Rate given: {rate:g} Hz." if rate else ""))
     with right, st.expander("What a file must look like", expanded=not uploads(), icon=":material/description:"):
-        st.markdown("**.csv**, one row a sample:")
+        st.markdown("**.csv**, one row per sample, separated by commas, semicolons or tabs:")
         st.code(EXAMPLE, language=None)
         st.markdown("**.npz** with the arrays `values`, `lengths`, `subjects`, `channels`, `rate` and perhaps "
                     "`stimuli`, none of them pickled; **.edf**, **.bdf**, **.fif** as EEG machines write them, one "
-                    "person a file, called `person_task.edf`.")
+                    "person per file, called `person_task.edf`.")
     for name in list(uploads()):
         _report(name)
 
@@ -51,7 +51,7 @@ def _take() -> None:
     try:
         st.session_state["data"] = take_upload(file, file.name, st.session_state.get("data_rate") or None)
     except RecordingsError as error:
-        st.session_state["data_problem"] = str(error).replace("or pass rate=250", "or give its rate here")
+        st.session_state["data_problem"] = str(error).replace("on the page Data, under Your own", "here")
 
 
 def _report(name: str) -> None:
@@ -60,20 +60,23 @@ def _report(name: str) -> None:
     found, (people, said) = own.recordings, facts(OWN + name, token_of(OWN + name))
     seconds = found.lengths / found.rate
     with st.container(border=True):
-        title, kind, look, remove = st.columns([2.4, 1.2, 0.8, 0.8], vertical_alignment="bottom")
-        title.markdown(f"**{plain(name)}**: {len(people)} people, {len(found)} sequences of {seconds.min():.2f} to "
-                       f"{seconds.max():.2f} s, {len(found.channels)} channels at {found.rate:g} Hz, "
-                       + (f"{len(set(found.stimuli.tolist()))} stimuli" if found.stimuli is not None else "no stimuli"))
-        domain = kind.selectbox("Treat it as", DOMAINS, DOMAINS.index(own.domain), key=f"data_domain_{own.token}")
-        look.button("Look at it", icon=":material/visibility:", key=f"data_look_{own.token}", on_click=_look,
-                    args=(name,))
-        remove.button("Remove", icon=":material/delete:", key=f"data_remove_{own.token}", on_click=_remove,
+        st.markdown(f"**{plain(name)}**: {len(people)} people, {len(found)} sequences of {seconds.min():.2f} to "
+                    f"{seconds.max():.2f} s, {len(found.channels)} channels at {found.rate:g} Hz, "
+                    + (f"{len(set(found.stimuli.tolist()))} stimuli" if found.stimuli is not None else "no stimuli"))
+        with st.container(horizontal=True, vertical_alignment="bottom"):
+            domain = st.selectbox("Treat it as", DOMAINS, DOMAINS.index(own.domain), key=f"data_domain_{own.token}",
+                                  width=200)
+            st.button("Look at it", icon=":material/visibility:", key=f"data_look_{own.token}", on_click=_look,
+                      args=(name,))
+            st.button("Remove", icon=":material/delete:", key=f"data_remove_{own.token}", on_click=_remove,
                       args=(name,))
         if domain != own.domain:
             uploads()[name] = replace(own, domain=domain)
             st.rerun()
         say_remarks(said)
-        if not said:
+        if problem := training_problem(OWN + name):
+            st.warning(plain(problem), icon=":material/model_training:")
+        elif not said:
             st.success(f"Nothing to mind: everybody has {ENOUGH} sequences or more.", icon=":material/check_circle:")
         st.caption("Channels: " + plain(", ".join(found.channels[:12])) + (" …" if len(found.channels) > 12 else ""))
         with st.expander("Person by person", icon=":material/table:"):

@@ -59,4 +59,4 @@ def show() -> None:
         source = f"[Official source]({dataset.url})" if dataset.url.startswith("https://") else plain(dataset.url)
         st.caption(f"**Licence**: {plain(dataset.licence)}. **Cite**: {plain(dataset.citation)}. {source}")
     else:
-        st.caption("Yours: it stays in this session, on this computer.")
+        st.caption("Yours: it stays in this session, on this computer, and in a run that trains on it until that ends.")

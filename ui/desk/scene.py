@@ -14,7 +14,7 @@ from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.calibration import Calibration, calibrate
 from qpwl_core.desk.database import Desk, Person
 from qpwl_core.desk.decisions import Enrolled
-from qpwl_core.desk.space import own_values, space_of, space_of_gallery
+from qpwl_core.desk.space import gallery_embeddings, space_of, space_of_gallery
 from ui.library.data import OWN, recordings_for
 from ui.library.models import Entry, distances_of, gallery_of, model_of
 from ui.shell.palette import COLOURS, colours_of
@@ -88,7 +88,7 @@ def of_gallery(entry: Entry) -> dict[str, Sequences]:
 @st.cache_resource(max_entries=24, show_spinner=False)
 def _of_gallery(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
     test = _gallery.part("test")
-    values = own_values(test)
+    values = gallery_embeddings(test)
     return {name: Sequences(values[test.subjects == name], test.sources[test.subjects == name]) for name in test.people}
 
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import streamlit as st
 
+from qpwl_core.evaluation.bootstrap import Resampled
 from qpwl_core.models.methods import METHODS
+from qpwl_core.transport.distances import MEASURES
 from ui.distances import views
 from ui.library.comparisons import comparison_of
 from ui.library.models import choose_model, gallery_or_stop
-from ui.shell.controls import EXTREMES, choose_p, choose_points, try_presets
+from ui.library.tuning import resampled_by
+from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_points, try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
+from ui.shell.words import glossary, why_aucs_differ
 
 MOST = 400               # sequences in a picture
 VIEWS = {"histograms": ("Histograms", views.as_histograms), "matrices": ("Matrices", views.as_matrices),
-         "maps": ("Maps", views.as_maps), "disagree": ("Where they disagree", views.disagree)}
+         "maps": ("Maps", views.as_maps), "disagree": ("Where they disagree", views.disagree),
+         "tune": ("Over p and M", views.over_p_and_m)}
+VALUES = {"all": "all M + 2 values, as W does", "inner": "as in the paper: the M inner ones"}
 
 
 def show() -> None:
@@ -25,50 +31,71 @@ def show() -> None:
         return
     gallery = gallery_or_stop(entry)
     test = gallery.part("test")
-    st.markdown("The same people, the same embeddings, three ways to compare them. Move p and M: nothing is "
+    st.markdown("The same people, the same values of each filter, three ways to compare them. Move p and M: nothing is "
                 "trained again.")
+    glossary("genuine", "imposter", "AUC", "gallery", "draw", "n", "Q̄")
 
     @st.fragment
     def explore() -> None:
         """All that follows p and M; of the page only this is drawn again."""
-        order, levels_of, how_many, presets = st.columns([1, 1.2, 1, 0.9], gap="large")
-        with order:
-            p = choose_p(gallery.p)
-        with levels_of:
-            points = choose_points(gallery)
-        with how_many:
+        with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
+            p = choose_p(gallery.p, width=WIDE)
+            points = choose_points(gallery, width=WIDE)
+            values = st.selectbox("Cosine and Euclid see", list(VALUES), format_func=VALUES.get, key="distances_values",
+                                  width=WIDE, **KEPT,
+                                  help="W compares whole functions: values at M levels and at both ends. The paper's "
+                                       "QP-NPL gives cosine the M inner ones alone; to compare like with like, all "
+                                       "three see the same.")
             most = max(3, min(30, MOST // len(test.people)))
-            each = st.slider("Sequences of each person", 2, most, min(8, most), key="distances_each", **KEPT)
-        with presets:
+            each = st.slider("Sequences per person, in pictures", 2, most, min(8, most), key="distances_each",
+                             width=WIDE, **KEPT)
             try_presets({"Only the largest differences: p = 8": {"p": 8.0}} | EXTREMES)
+        inner = values == "inner"
         try:
-            found = comparison_of(str(entry.folder), entry.card["sha256"], each, points, p, test)
+            found = comparison_of(str(entry.folder), entry.card["sha256"], each, points, p, inner, test)
+            sure = {measure: resampled_by(str(entry.folder), entry.card["sha256"], measure, points, p, inner)
+                    for measure in MEASURES}
         except ValueError as error:
             st.info(f"This gallery has nothing to compare: {plain(str(error))}.", icon=":material/group:")
             return
-        shown = views.Shown(entry, gallery, found, points, p, each)
+        shown = views.Shown(entry, gallery, found, points, p, each, inner)
         formula(shown)
+        verdict(shown, sure)
         view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="histograms",
                                     required=True, key="distances_view", label_visibility="collapsed", **KEPT)
         VIEWS[view][1](shown)
 
     explore()
+    why_aucs_differ()
 
 
 def formula(shown: views.Shown) -> None:
-    """The three distances, and which of them tells these people apart best."""
+    """The three distances."""
     p, (filters, knots) = shown.p, shown.seen.values.shape[1:]
     power, root = ("", "") if p == 1 else (f"^{{{p:g}}}", f"^{{1/{p:g}}}")
-    st.latex(rf"W = \sum_{{k=1}}^{{{filters}}} \Big(\int_0^1 \big|\bar Q_k^a(r) - \bar Q_k^b(r)\big|{power}\,dr\Big)"
-             rf"{root}\qquad \cos = \frac{{a \cdot b}}{{|a|\,|b|}}\qquad |a - b|\qquad a, b \in "
-             rf"\mathbb{{R}}^{{{filters} \times {knots - 2}}}")
-    aucs, method = shown.found.aucs, METHODS[shown.gallery.method]
-    better = aucs["wasserstein"] > aucs["cosine"]
-    verdict = "tells these people apart better than" if better else "is no better here than"
+    with st.container(horizontal=True, gap="large"):
+        st.latex(rf"W = \sum_{{k=1}}^{{{filters}}} \Big(\int_0^1 \big|\bar Q_k^a(r) - \bar Q_k^b(r)\big|{power}\,dr"
+                 rf"\Big){root}", width="content")
+        st.latex(rf"\cos = \frac{{a \cdot b}}{{|a|\,|b|}}\quad |a - b|\quad a, b \in "
+                 rf"\mathbb{{R}}^{{{filters} \times {knots - 2 * shown.inner}}}", width="content")
+
+
+def verdict(shown: views.Shown, sure: dict[str, Resampled]) -> None:
+    """Which distance separates these people best, as far as these people can show it."""
+    of_w, method = shown.names["wasserstein"], METHODS[shown.gallery.method]
+    apart = sure["wasserstein"].minus(sure["cosine"])
+    if apart["low"] <= 0 <= apart["high"]:
+        says = f"{of_w}, against cosine: no difference that these people could show"
+    elif apart["difference"] > 0:
+        says = f"{of_w}, separates these people better than cosine"
+    else:
+        says = f"Cosine separates these people better than {of_w}"
+    aucs = {measure: f"{each.auc:.3f}" for measure, each in sure.items()}
     st.markdown(
-        f"**{shown.names['wasserstein']} {verdict} cosine**: AUC {aucs['wasserstein']:.3f} against "
-        f"{aucs['cosine']:.3f}, Euclidean {aucs['euclidean']:.3f}, over {shown.genuine:,} genuine and "
-        f"{shown.imposters:,} imposter pairs of {len(shown.subjects)} sequences of {len(set(shown.subjects))} test "
-        f"people. This model, {method.title}, was trained to be compared by "
-        f"{method.distance.replace('w', 'W')}"
-        f"{'' if shown.gallery.own is not None else ', on another summary of its filters than quantiles'}.")
+        f"**{says}.** AUC {aucs['wasserstein']} against {aucs['cosine']}, Euclidean {aucs['euclidean']}; W minus cosine is "
+        f"{apart['difference']:+.3f}, and with other people it could have been {apart['low']:+.3f} to "
+        f"{apart['high']:+.3f} (95 % interval, people resampled).")
+    other = "" if shown.gallery.model_levels is not None else ", on another summary of its filters than quantiles"
+    st.caption(f"AUC of verification: nearest of the enrolled, n = 1, mean of ten draws, {len(shown.test.people)} test "
+               f"people, all their {len(shown.test)} sequences. This model, {method.title}, was trained to be compared "
+               f"by {method.distance.replace('w', 'W')}{other}.")

@@ -15,10 +15,13 @@ from qpwl_core.models.gallery import Gallery
 from ui.distances.figures import against, deciding, histograms, maps, matrices, two_functions
 from ui.library.comparisons import Comparison, labels_of, maps_of
 from ui.library.models import Entry
+from ui.library.tuning import over_p, over_points, resampled_by
 from ui.shell.charts import chart
 from ui.shell.controls import forget_unknown
+from ui.shell.curves import over_setting
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
+from ui.shell.words import AUC_KINDS
 
 
 @dataclass(frozen=True)
@@ -31,6 +34,7 @@ class Shown:
     points: int | None
     p: float
     each: int                                    # sequences of each person
+    inner: bool = False                          # cosine and Euclid see the M inner values alone
 
     @cached_property
     def test(self) -> Gallery:
@@ -50,7 +54,9 @@ class Shown:
 
     @property
     def titles(self) -> list[str]:
-        return [f"{self.names[measure]}: AUC {auc:.3f}" for measure, auc in self.found.aucs.items()]
+        """What stands above a picture: the AUC is that of the pairs in it."""
+        return [f"{self.names[measure]}: AUC {auc:.3f}<br><sup>over all pairs in this picture</sup>"
+                for measure, auc in self.found.aucs.items()]
 
     @property
     def subjects(self) -> np.ndarray:
@@ -84,6 +90,12 @@ class Shown:
         return (f"of {self.genuine} genuine and {self.imposters} imposter pairs by Wasserstein, cosine and Euclidean "
                 "distance")
 
+    @property
+    def about_pairs(self) -> str:
+        """What the AUCs above a picture are."""
+        return (f"{AUC_KINDS['all pairs']} Here: {self.genuine:,} genuine and {self.imposters:,} imposter pairs of "
+                f"{len(self.subjects)} sequences of {len(set(self.subjects))} test people.")
+
     def pairs_table(self) -> pd.DataFrame:
         one, another = self.pair_labels
         return pd.DataFrame({"first": one, "second": another, "genuine": self.found.pairs.genuine} | self.values)
@@ -93,22 +105,23 @@ def as_histograms(shown: Shown) -> None:
     """Distances of genuine and imposter pairs, overlapping or not."""
     chart(histograms(shown.values, shown.found.pairs.genuine, shown.titles), "distances-histograms",
           f"Histograms {shown.alt}", shown.pairs_table)
-    st.caption("The less the two overlap, the better: AUC is the chance that a genuine pair is nearer than an imposter "
-               "pair. Windows cut from one recording are not compared with each other.")
+    st.caption(f"{shown.about_pairs} The less the two overlap, the better. Windows cut from one recording are not "
+               "compared with each other.")
 
 
 def as_matrices(shown: Shown) -> None:
     """Everyone against everyone, ordered by person."""
     chart(matrices(shown.found.distances, shown.subjects, shown.titles), "distances-matrices",
           f"Distance matrices {shown.alt}", shown.pairs_table)
-    st.caption("A row and a column is a sequence, lines separate people, dark is near. Good: dark squares on the "
-               "diagonal only.")
+    st.caption(f"A row and a column is a sequence, lines separate people, dark is near. Good: dark squares on the "
+               f"diagonal only. {shown.about_pairs}")
 
 
 def as_maps(shown: Shown) -> None:
     """Classical multidimensional scaling of each distance."""
-    drawn = maps_of(*shown.key, shown.each, shown.points, shown.p, shown.found)
-    shares = [f"{title}, shows {share:.0%}" for title, (_, share) in zip(shown.titles, drawn.values(), strict=True)]
+    drawn = maps_of(*shown.key, shown.each, shown.points, shown.p, shown.inner, shown.found)
+    shares = [f"{name}<br><sup>shows {share:.0%}</sup>"
+              for name, (_, share) in zip(shown.names.values(), drawn.values(), strict=True)]
     people = shown.subjects
     chart(maps({measure: xy for measure, (xy, _) in drawn.items()}, people, colours_of(shown.gallery.people), shares),
           "distances-maps", f"Maps of {len(people)} sequences of {len(set(people))} people by three distances",
@@ -116,6 +129,42 @@ def as_maps(shown: Shown) -> None:
                              for measure, (xy, _) in drawn.items()]))
     st.caption("Classical multidimensional scaling: points as far apart as the distances say, as well as a plane can. "
                "“Shows”: the share of the squared distances that the two axes hold; the rest is not seen here.")
+
+
+def over_p_and_m(shown: Shown) -> None:
+    """AUC of the three distances over p and over M, the present setting marked; a click goes there."""
+    st.markdown("AUC of verification for every p and every M, from the same gallery: nothing is trained again. Shaded: "
+                "the 95 % interval over people; where the bands overlap widely, these people cannot rank the settings. "
+                "**Click a point to go there.**")
+    by_w, order = shown.names["wasserstein"], f"p = {shown.p:g}"
+    looks = dict(zip((by_w, "Cosine", "Euclidean"), ({"color": c} for c in COLOURS[:3]), strict=True))
+    learned = shown.points is None and shown.gallery.model_levels is not None
+    m_now = shown.points or (len(shown.gallery.model_levels) - 2 if learned else 16)
+    now = {by_w: resampled_by(*shown.key, "wasserstein", shown.points, shown.p).auc}
+
+    def to_p(point: dict) -> None:
+        st.session_state["p"] = float(point["x"])
+
+    def to_points(point: dict) -> None:
+        st.session_state.update(M=int(point["x"]), levels="even")
+
+    left, right = st.columns(2, gap="medium")
+    with left:
+        st.markdown(f"**AUC over p**, at {'the learned levels' if learned else f'M = {m_now}'}")
+        table = over_p(*shown.key, "wasserstein", shown.points)
+        chart(over_setting({by_w: table}, looks, "p", "order p", {by_w: (shown.p, now[by_w])}), "distances-over-p",
+              f"AUC over p from 1 to 8; now p = {shown.p:g}, {now[by_w]:.3f}", table, on_click=to_p)
+    with right:
+        st.markdown(f"**AUC over M**, even levels, at {order}")
+        tables = {by_w: over_points(*shown.key, "wasserstein", shown.p),
+                  "Cosine": over_points(*shown.key, "cosine", shown.p, shown.inner),
+                  "Euclidean": over_points(*shown.key, "euclidean", shown.p, shown.inner)}
+        chart(over_setting(tables, looks, "M", "sampling points M", {by_w: (m_now, now[by_w])}), "distances-over-m",
+              f"AUC over M from 1 to 64 by three distances; now M = {m_now}",
+              lambda: pd.concat([each.assign(distance=name) for name, each in tables.items()]), on_click=to_points)
+    if learned:
+        st.caption("The diamond on the right: the model as it is, at the levels it learned; the curve is at even ones.")
+    st.caption("Nearest of the enrolled, n = 1, mean of ten draws, all test people and their sequences.")
 
 
 def disagree(shown: Shown) -> None:
@@ -174,7 +223,7 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
     seen, p, by_w = shown.seen, shown.p, shown.names["wasserstein"]
     pair = seen.values[[a]], seen.values[[b]]                                                  # (1, K, L) each
     parts = {"wasserstein": excess("wasserstein", *pair, seen.levels, p),
-             "cosine": excess("cosine", *(x[..., 1:-1].double() for x in pair))}               # inner levels, as QP-NPL
+             "cosine": excess("cosine", *((x[..., 1:-1] if shown.inner else x).double() for x in pair))}
     parts = {measure: part[0].numpy() for measure, part in parts.items()}                      # {measure: (K,)}
     shares = {measure: part / part.sum() if part.sum() > 0 else part for measure, part in parts.items()}
     top = {"wasserstein": int(parts["wasserstein"].argmax()), "cosine": int(parts["cosine"].argmax())}

@@ -65,7 +65,7 @@ def one_large(gallery: Gallery, number: int, chosen: list[str], points: int | No
     chart(large(few, levels, heights, colours), "filters-one",
           f"Filter {number}: quantile functions of {len(chosen)} people, each sequence thin and the means bold, and "
           "the densities behind the means", functions_table)
-    where = "learned by the model" if points is None and gallery.own is not None else "evenly spaced"
+    where = "learned by the model" if points is None and gallery.model_levels is not None else "evenly spaced"
     left, right = st.columns(2, gap="large")
     left.caption("Thin: one sequence; bold: the person's mean, which is the Wasserstein barycentre of their "
                  f"distributions. Dotted: the {len(levels) - 2} levels, {where}.")

@@ -10,6 +10,7 @@ import streamlit as st
 from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, filter_aucs, pairs_of, some_of_each
 from qpwl_core.models.gallery import Gallery
 from qpwl_core.transport.distances import MEASURES
+from ui.library.tuning import distances_by
 
 SEQUENCES = 200          # that filters are ranked on: all pairs of so many are done in a moment
 
@@ -37,7 +38,7 @@ def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Three distances between the same sequences (n, n), over the same pairs."""
+    """Three distances between the same sequences (n, n), over the same pairs; the AUCs are over all of those pairs."""
 
     index: np.ndarray                 # (n,) of the test part
     distances: dict[str, np.ndarray]
@@ -46,17 +47,21 @@ class Comparison:
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)
-def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: float, _test: Gallery) -> Comparison:
-    """Wasserstein, cosine and Euclidean distances of at most ``each`` sequences of every test person."""
+def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: float, inner: bool,
+                  _test: Gallery) -> Comparison:
+    """Wasserstein, cosine and Euclidean distances of at most ``each`` sequences of every test person.
+
+    All see the same M + 2 values of each filter; with ``inner``, cosine and Euclid the M inner ones.
+    """
     index = some_of_each(_test.subjects, _test.sources, each)
     few = _test.select(index)
     pairs = pairs_of(few.subjects, few.sources)
-    distances = {measure: few.distances(measure, points, p) for measure in MEASURES}
+    distances = {measure: distances_by(few, measure, points, p, inner) for measure in MEASURES}
     return Comparison(index, distances, pairs, {name: pairs.auc(d) for name, d in distances.items()})
 
 
 @st.cache_data(max_entries=32, show_spinner=False)
-def maps_of(folder: str, checksum: str, each: int, points: int | None, p: float, _found: Comparison):
+def maps_of(folder: str, checksum: str, each: int, points: int | None, p: float, inner: bool, _found: Comparison):
     """A map (n, 2) by each distance, and the share of the squared distances that it holds."""
     return {measure: classical_map(as_length(d, measure)) for measure, d in _found.distances.items()}
 

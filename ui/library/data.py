@@ -10,6 +10,7 @@ import secrets
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
+import numpy as np
 import streamlit as st
 
 from qpwl_core.common.text import shown
@@ -31,11 +32,12 @@ MAX_BYTES = 256 * 2**20        # of values in one upload
 
 @dataclass(frozen=True)
 class Own:
-    """An upload: it lives in the session of the one who uploaded it, and nowhere else."""
+    """An upload: it lives in the session of the one who uploaded it; a training makes a copy, until it ends."""
 
     name: str
     recordings: Recordings
     domain: str                # which recipe it gets
+    filename: str = ""         # as it was uploaded
     token: str = field(default_factory=lambda: secrets.token_hex(8))   # tells it from another upload of that name
 
 
@@ -107,6 +109,26 @@ def split_of(data: str, seed: int = 0) -> Split:
     return split(recordings, seed=seed) if data.startswith(OWN) else split_dataset(_registered(data), recordings, seed)
 
 
+def people_in(parts: Split) -> dict[str, int]:
+    """How many people are learned from (two sequences make a pair), validated on and tested on."""
+    of_part = {part: parts.recordings.subjects[parts.index[part]] for part in ("train", "validation", "test")}
+    counts = {part: np.unique(names, return_counts=True)[1] for part, names in of_part.items()}
+    return {part: int((each >= (2 if part == "train" else 1)).sum()) for part, each in counts.items()}
+
+
+def training_problem(data: str) -> str:
+    """Why these recordings cannot be trained on, in a sentence; empty where they can."""
+    try:
+        people = people_in(split_of(data))
+    except RecordingsError as error:
+        return f"Train cannot use these recordings: {error}."
+    if people["train"] >= 2 and people["validation"]:
+        return ""
+    return ("Train cannot use these recordings: half of the people are held out for the test, and of the others two "
+            f"with two sequences each must be left to learn from and one to validate on; here {people['train']} and "
+            f"{people['validation']} are.")
+
+
 def take_upload(file, filename: str, rate: float | None = None, domain: str | None = None) -> str:
     """Read an uploaded file and keep it in this session; returns its id. A RecordingsError says what is wrong."""
     if filename != PurePath(filename).name or "\\" in filename or filename.startswith("."):
@@ -115,12 +137,16 @@ def take_upload(file, filename: str, rate: float | None = None, domain: str | No
     kept = uploads()
     if name not in kept and len(kept) >= MAX_FILES:
         raise RecordingsError(f"a session keeps at most {MAX_FILES} uploads: remove one first")
-    found = load_recordings(file, name=filename, rate=rate, max_bytes=MAX_BYTES)
+    try:
+        found = load_recordings(file, name=filename, rate=rate, max_bytes=MAX_BYTES)
+    except RecordingsError as error:           # on a page nobody passes an argument
+        raise RecordingsError(str(error).replace(
+            "or pass rate=250", "or give its rate on the page Data, under Your own")) from None
     if domain is None:
         says = found.info.get("domain", "")
         of_file = "eeg" if filename.lower().endswith((".edf", ".bdf", ".fif")) else "generic"
         domain = says if says in DOMAINS else of_file
-    kept[name] = Own(name, found, domain)
+    kept[name] = Own(name, found, domain, filename)
     return OWN + name
 
 

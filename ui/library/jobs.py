@@ -29,6 +29,7 @@ from qpwl_core.models.config import Config
 
 ROOT = Path(__file__).resolve().parents[2]
 LIVE, WAITING = ("queued", "running"), 32       # states of a living process; jobs that may wait at a time
+COPY = "recordings.npz"                         # of an upload, in the folder of a run, until the run ends
 _children: list[subprocess.Popen] = []          # to be reaped when they end
 
 
@@ -50,6 +51,16 @@ class Job:
         return self.state in LIVE
 
     @property
+    def has_copy(self) -> bool:
+        """Whether a copy of uploaded recordings lies in its folder."""
+        return (self.folder / COPY).exists()
+
+    @property
+    def resumable(self) -> bool:
+        """Whether there is something to go on with: an upload's copy is deleted when a run ends."""
+        return not self.alive and self.state != "finished" and (not self.spec.get("uploaded") or self.has_copy)
+
+    @property
     def config(self) -> Config:
         return Config.from_dict(self.spec["config"])
 
@@ -63,7 +74,7 @@ class Job:
         return records
 
     def cells(self) -> list[dict]:
-        """What a grid has so far, one dict a run: points, p, auc, test_auc, seconds."""
+        """What a grid has so far, one dict per run: points, p, seed, auc, test_auc, seconds."""
         return _lines(self.folder / "cells.jsonl")
 
 
@@ -95,10 +106,11 @@ def find(runs: Path, name: str | None) -> Job | None:
 
 
 def submit(runs: Path, kind: str, title: str, data: str, config: Config, recordings: Recordings | None = None,
-           grid: dict | None = None) -> Job:
+           grid: dict | None = None, keep_gallery: bool = True) -> Job:
     """Queue a job: ``data`` is the name of a registered set, unless ``recordings`` are given, which go with the job.
 
-    ``grid``: {"points": [...], "p": [...]} of a job of kind "grid".
+    ``grid``: {"points": [...], "p": [...], "seeds": [...]} of a job of kind "grid". The copy of ``recordings`` is
+    deleted when the run ends; ``keep_gallery``: whether what the model saw in the people held out is kept.
     """
     waiting = [job for job in jobs(runs) if job.alive]
     if len(waiting) >= WAITING:
@@ -107,18 +119,29 @@ def submit(runs: Path, kind: str, title: str, data: str, config: Config, recordi
     try:
         folder.mkdir(parents=True)
         if recordings is not None:
-            recordings.save(folder / "recordings.npz", compressed=False)
+            recordings.save(folder / COPY, compressed=False)
     except OSError as error:
         raise FileError(f"{runs} cannot be written: {(error.strerror or str(error)).lower()}") from None
     spec = {"kind": kind, "title": title, "data": data, "config": config.to_dict(), "grid": grid, "threads": threads(),
-            "created": datetime.now(UTC).isoformat(timespec="seconds"), "ticket": 0}
+            "created": datetime.now(UTC).isoformat(timespec="seconds"), "ticket": 0,
+            "uploaded": recordings is not None, "keep_gallery": keep_gallery}
     _start(folder, spec)
     return find(runs, folder.name)
 
 
 def resume(job: Job) -> None:
     """Go on with a job that was stopped or interrupted, or failed, at the end of the queue."""
+    if job.spec.get("uploaded") and not job.has_copy:
+        raise FileError("the copy of its recordings was deleted when it ended: upload them and start it again")
     _start(job.folder, job.spec)
+
+
+def forget(job: Job) -> None:
+    """Delete the copy of uploaded recordings of a job that does not run; it then cannot be resumed."""
+    now = find(job.folder.parent, job.id)
+    if now is not None and now.alive:
+        raise FileError("it is running: stop it first")
+    (job.folder / COPY).unlink(missing_ok=True)
 
 
 def stop(job: Job) -> None:

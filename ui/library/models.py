@@ -63,7 +63,7 @@ def entries() -> list[Entry]:
     return found
 
 
-def told_apart(entries: Iterable[Entry]) -> dict[str, str]:
+def distinct_titles(entries: Iterable[Entry]) -> dict[str, str]:
     """A title for each model by its id, with the id where two have the same: a link carries it."""
     titles = {entry.id: entry.title for entry in entries}
     count = Counter(titles.values())
@@ -84,7 +84,7 @@ def choose_model(gallery: bool = True) -> Entry | None:
     if wanted is not None and wanted not in at_hand:
         del st.session_state["model"]
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
-    labels = told_apart(at_hand.values())
+    labels = distinct_titles(at_hand.values())
     chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model", **KEPT)
     return at_hand[chosen]
 

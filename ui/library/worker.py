@@ -15,7 +15,7 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from ui.library.jobs import ahead_of, find, take_turn, write_state
+from ui.library.jobs import COPY, ahead_of, find, take_turn, write_state
 
 GRACE = 0.7            # seconds that a step may still take after a stop; then the last checkpoint must do
 RECORDS = 600          # of a curve: what a picture can show, and a page read in no time
@@ -67,36 +67,40 @@ class Worker:
         self.end(state="stopped", note="")
 
     def end(self, **changes):
-        """The last word, which one thread has; nothing that PyTorch would still do matters."""
+        """The last word, which one thread has; nothing that PyTorch would still do matters.
+
+        A run that is stopped can be resumed and needs the copy of an upload; one that has ended does not.
+        """
         self.last_word.acquire()
+        if changes.get("state") in ("finished", "failed"):
+            (self.folder / COPY).unlink(missing_ok=True)
         self.tell(**changes)
         sys.stderr.flush()
         os._exit(0)
 
 
 def parts_of(worker: Worker):
-    """The people to train on, and those held out."""
+    """The split that Data shows: people to learn from, to validate on and to test on."""
     from qpwl_core.data.datasets import DATASETS, load_dataset
     from qpwl_core.data.loading import load_recordings
     from qpwl_core.data.splits import split, split_dataset
 
-    own, data = worker.folder / "recordings.npz", worker.job.spec["data"]
-    recordings = load_recordings(own) if own.exists() else load_dataset(data)
-    parts = split(recordings) if own.exists() else split_dataset(DATASETS[data], recordings)
-    learn = sorted([*parts.index["train"], *parts.index["validation"]])      # training sets people apart by itself
-    return recordings.select(index=learn), parts.test
+    copy, data = worker.folder / COPY, worker.job.spec["data"]
+    recordings = load_recordings(copy) if copy.exists() else load_dataset(data)
+    return split(recordings) if copy.exists() else split_dataset(DATASETS[data], recordings)
 
 
 def train_one(worker: Worker) -> str:
     """Train, then embed and evaluate the people held out; returns a note."""
     from qpwl_core.training.loop import train
 
-    learn, test = parts_of(worker)
+    parts = parts_of(worker)
     config, last = worker.job.config, None
     every, losses, before = max(1, config.iterations // RECORDS), [], worker.now.get("seconds", 0.0)
     started = time.monotonic()
     worker.tell(note="training")
-    with contextlib.closing(train(config, learn, worker.folder, (worker.folder / "config.json").exists())) as records:
+    resume = (worker.folder / "config.json").exists()
+    with contextlib.closing(train(config, parts.train, worker.folder, resume, parts.validation)) as records:
         for last in records:
             if last.model is not None:
                 break
@@ -110,30 +114,33 @@ def train_one(worker: Worker) -> str:
                 losses = []
             worker.tell(**now)
             worker.check()
-    return finish(worker, last.model, learn, test)
+    return finish(worker, last.model, parts)
 
 
-def finish(worker: Worker, model, learn, test) -> str:
+def finish(worker: Worker, model, parts) -> str:
     """The gallery of people held out, the results, the card; returns a note."""
-    from qpwl_core.data.splits import people_apart
     from qpwl_core.evaluation.evaluate import evaluate_distances
     from qpwl_core.models.gallery import build_gallery
 
-    config = worker.job.config
+    keep, info = worker.job.spec.get("keep_gallery", True), parts.recordings.info
     worker.tell(state="running", note="embedding the people held out", eta=0.0)
-    trained, apart = people_apart(learn, config.validation, config.seed)
-    gallery = build_gallery(model, test, apart, progress=lambda *_: worker.check())
-    gallery.save(worker.folder)
+    gallery = build_gallery(model, parts.test, parts.validation, progress=lambda *_: worker.check())
+    if keep:
+        gallery.save(worker.folder)
     of_test, problem, results, notes = gallery.part("test"), "", None, []
     try:
         results, notes = evaluate_distances(of_test.distances(), of_test.subjects, of_test.sources)
     except ValueError as error:                                # such as too few sequences a person
         problem = f"The people held out could not be evaluated: {error}"
     worker.check()
-    names = {name: sorted(set(part.subjects.tolist())) for name, part in
-             (("train", trained), ("validation", apart), ("test", test))}
-    terms = {"licence": learn.info.get("licence", ""), "citation": learn.info.get("citation", ""),
-             "url": learn.info.get("source", "")}
+    names = {part: sorted(set(parts.recordings.subjects[parts.index[part]].tolist()))
+             for part in ("train", "validation", "test")}
+    if not keep:                                               # neither what they did nor what they are called
+        counts = [len(people) for people in names.values()]
+        names, notes = {}, [note.partition(":")[0] for note in notes] + [
+            "Learned from {} people, validated on {}, tested on {}; neither what the model saw in them nor their names "
+            "were kept.".format(*counts)]
+    terms = {"licence": info.get("licence", ""), "citation": info.get("citation", ""), "url": info.get("source", "")}
     model.card |= {"kind": "trained", "title": worker.job.spec["title"], "set": worker.job.spec["data"], "split": names,
                    "terms": terms, "results": results, "notes": notes + [problem] * bool(problem)}
     model.save(worker.folder)
@@ -144,29 +151,30 @@ def finish(worker: Worker, model, learn, test) -> str:
 
 
 def train_grid(worker: Worker) -> str:
-    """A short training for every M and p; those that are done are not done again."""
+    """A short training for every M, p and seed; those that are done are not done again."""
     from qpwl_core.evaluation.validation import validation_auc
     from qpwl_core.training.loop import Diverged, train
 
-    learn, test = parts_of(worker)
-    grid, done = worker.job.spec["grid"], {(cell["points"], cell["p"]) for cell in worker.job.cells()}
-    cells = [(points, p) for points in grid["points"] for p in grid["p"]]
+    parts = parts_of(worker)
+    grid, done = worker.job.spec["grid"], {(c["points"], c["p"], c.get("seed")) for c in worker.job.cells()}
+    seeds = grid.get("seeds") or [worker.job.config.seed]      # round by round, so that every square fills in early
+    cells = [(points, p, seed) for seed in seeds for points in grid["points"] for p in grid["p"]]
     started, steps = time.monotonic(), worker.job.config.iterations
     trained = 0                                                # steps of this process
-    for number, (points, p) in enumerate(cells):
-        if (points, p) in done:
+    for number, (points, p, seed) in enumerate(cells):
+        if (points, p, seed) in done:
             continue
-        config, begun, last = replace(worker.job.config, points=points, p=p), time.monotonic(), None
-        cell = {"points": points, "p": p, "auc": None, "test_auc": None}
+        config, begun, last = replace(worker.job.config, points=points, p=p, seed=seed), time.monotonic(), None
+        cell = {"points": points, "p": p, "seed": seed, "auc": None, "test_auc": None}
         try:
-            for last in train(config, learn):
+            for last in train(config, parts.train, validation=parts.validation):
                 trained += last.model is None
                 to_go = steps * (len(cells) - number) - last.step
-                worker.tell(note=f"M = {points}, p = {p:g}", step=number * steps + last.step, steps=len(cells) * steps,
-                            loss=last.loss, per_second=last.per_second, cell=number + 1, cells=len(cells),
-                            eta=(time.monotonic() - started) / max(1, trained) * to_go)
+                worker.tell(note=f"M = {points}, p = {p:g}, seed {seed}", step=number * steps + last.step,
+                            steps=len(cells) * steps, loss=last.loss, per_second=last.per_second, cell=number + 1,
+                            cells=len(cells), eta=(time.monotonic() - started) / max(1, trained) * to_go)
                 worker.check()
-            seen = last.model.embed(test)
+            seen = last.model.embed(parts.test)
             cell |= {"auc": last.best_auc,
                      "test_auc": validation_auc(last.model.distances(seen), seen.subjects, seen.sources)}
         except Diverged:

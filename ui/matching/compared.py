@@ -19,7 +19,7 @@ from qpwl_core.evaluation.trials import RATES, Trials, auc_by_n, error_rates, ma
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
 from qpwl_core.study.palette import look_of
-from ui.library.models import Entry, distances_of, entries, gallery_of, told_apart
+from ui.library.models import Entry, distances_of, distinct_titles, entries, gallery_of
 from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import DASHES
@@ -44,7 +44,7 @@ def choose_models() -> list[Entry]:
     alike = sorted((i for i, entry in at_hand.items() if _data_of(entry) == _data_of(first)),
                    key=lambda i: order.index(at_hand[i].method))
     default = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl")] or [first.id]
-    options, labels = alike + [i for i in at_hand if i not in alike], told_apart(at_hand.values())
+    options, labels = alike + [i for i in at_hand if i not in alike], distinct_titles(at_hand.values())
     chosen = st.sidebar.multiselect("Models", options, default[:2], key="models",
                                     format_func=labels.__getitem__, **KEPT,
                                     help="Any number together. Those for the same data are offered first.")
@@ -101,11 +101,11 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
     A method has its colour on all pages, other data another dash. Without quantiles M means nothing, to a cosine p.
     """
     data, found = list(dict.fromkeys(map(_data_of, chosen))), []
-    labels = told_apart(chosen)
+    labels = distinct_titles(chosen)
     for entry in chosen:
         try:
             own = (points, p if METHODS[entry.method].distance == "wasserstein" else None)
-            own = (None, None) if gallery_of(entry).own is None else own
+            own = (None, None) if gallery_of(entry).model_levels is None else own
             trials = _trials(str(entry.folder), entry.card["sha256"], *own, "test")
         except ValueError as error:
             st.error(f"{plain(entry.title)} is left out: {plain(error)}", icon=":material/error:")

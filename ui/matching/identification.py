@@ -151,8 +151,8 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
     described = pd.DataFrame({
         "observed": describe(model, sequences["observed"]), f"nearest of {taken_for}": describe(
             model, sequences["nearest"]), "distance": sequences["distance"].map("{:.4g}".format),
-        f"nearest of {who}": describe(model, sequences["own"]),
-        "their distance": sequences["own_distance"].map("{:.4g}".format)})
+        f"nearest of {who}": describe(model, sequences["genuine"]),
+        "their distance": sequences["genuine_distance"].map("{:.4g}".format)})
     table(described if one != other else described.iloc[:, :3], "What was observed, and the nearest that was enrolled")
 
 

@@ -76,8 +76,8 @@ def filters(table, names: tuple[str, str, str]) -> go.Figure:
     bars = np.column_stack([rows["typical"], rows["pair"], np.full(len(rows), np.nan)]).ravel()       # nan: a gap
     traces = [{"type": "scatter", "x": bars, "y": np.repeat(labels, 3).tolist(), "mode": "lines", "hoverinfo": "skip",
                "line": {"color": "#999999", "width": 2}, "showlegend": False}]
-    looks = {"typical": ("#999999", "line-ns-open"), "own": (GENUINE, "circle-open"), "pair": (IMPOSTER, "circle")}
-    for column, name in zip(("typical", "own", "pair"), names, strict=True):
+    looks = {"typical": ("#999999", "line-ns-open"), "genuine": (GENUINE, "circle-open"), "pair": (IMPOSTER, "circle")}
+    for column, name in zip(("typical", "genuine", "pair"), names, strict=True):
         if column in rows:
             colour, symbol = looks[column]
             traces.append({"type": "scatter", "x": rows[column].to_numpy(), "y": labels, "mode": "markers",

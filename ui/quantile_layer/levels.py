@@ -49,7 +49,7 @@ def choose_levels(entry: Entry | None) -> torch.Tensor:
             st.error(f"{plain(error)} Until then, the levels are even.")
     if kind == "learned":
         try:
-            own = entry and (gallery_of(entry).own if entry.has_gallery else model_of(entry).embedder.levels)
+            own = entry and (gallery_of(entry).model_levels if entry.has_gallery else model_of(entry).embedder.levels)
             if own is not None:
                 st.caption(f"Learned by {plain(entry.title)}.")
                 return torch.as_tensor(own).detach().double()

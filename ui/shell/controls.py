@@ -7,38 +7,42 @@ import streamlit as st
 from qpwl_core.models.gallery import Gallery
 from ui.shell.frame import KEPT
 
+WIDE = 230                    # pixels of a control in a row that wraps: one fits a phone, two a projector's column
 
-def choose_p(own: float = 1.0, disabled: bool = False) -> float:
+
+def choose_p(own: float = 1.0, disabled: bool = False, width="stretch") -> float:
     """The order of the Wasserstein distance: the model's own, and then the next model's, until somebody moves it."""
     own, before = min(max(own, 1.0), 8.0), st.session_state.get("p_own")
     if before not in (None, own) and st.session_state.get("p") == before:
         st.session_state["p"] = own
     st.session_state["p_own"] = own
-    return st.slider("Order p", 1.0, 8.0, own, 0.5, key="p", disabled=disabled, **KEPT,
+    return st.slider("Order p", 1.0, 8.0, own, 0.5, key="p", disabled=disabled, width=width, **KEPT,
                      help="p = 1 weighs all differences alike; a larger p looks at the largest. A cosine has none.")
 
 
-def choose_points(gallery: Gallery) -> int | None:
+def choose_points(gallery: Gallery, width="stretch") -> int | None:
     """M even levels, or None for the levels that the model learned."""
-    learned = gallery.own is not None
+    learned = gallery.model_levels is not None
     if learned:
-        words = {"learned": f"learned, M = {len(gallery.own) - 2}", "even": "even"}
+        words = {"learned": f"learned, M = {len(gallery.model_levels) - 2}", "even": "even"}
         learned = st.segmented_control(
-            "Levels", list(words), format_func=words.get, key="levels", default="learned", required=True, **KEPT,
+            "Levels", list(words), format_func=words.get, key="levels", default="learned", required=True, width=width,
+            **KEPT,
             help="Where each quantile function is sampled: where the model learned to look, or at M evenly spaced "
                  "levels of your choice. Nothing is trained again.") == "learned"
-    points = st.slider("Sampling points M", 1, 64, 16, key="M", disabled=learned, **KEPT,
+    points = st.slider("Sampling points M", 1, 64, 16, key="M", disabled=learned, width=width, **KEPT,
                        help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
     return None if learned else points
 
 
-EXTREMES = {"Only smallest, middle, largest: M = 1": {"levels": "even", "M": 1},
+SMALLEST = "Only smallest, median, largest: M = 1"
+EXTREMES = {SMALLEST: {"levels": "even", "M": 1},
             "As in the paper: p = 1, learned levels": {"p": 1.0, "levels": "learned"}}
 
 
 def try_presets(presets: dict[str, dict]) -> None:
     """A menu of settings that show something: what a button says -> the values of widgets, by their keys."""
-    with st.popover("Try this", icon=":material/lightbulb:", width="stretch"):
+    with st.popover("Try this", icon=":material/lightbulb:"):
         for label, values in presets.items():
             st.button(label, on_click=st.session_state.update, kwargs=values)
 

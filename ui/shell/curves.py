@@ -61,6 +61,33 @@ def auc_over_n(ours: dict, paper: dict, looks: dict, height: int = 340) -> go.Fi
                   yaxis={"title": "AUC"})
 
 
+def over_setting(tables: dict, looks: dict, name: str, title: str, present: dict) -> go.Figure:
+    """AUC over p or M with its interval over people shaded, one line per name, the present setting marked.
+
+    ``tables`` label -> DataFrame (``name``, auc, low, high); ``present`` label -> (x, auc). A point carries its x.
+    """
+    traces, symbols = [], ("circle", "square", "triangle-up", "x", "star")
+    for i, (label, table) in enumerate(tables.items()):
+        x, colour = table[name].to_numpy(), looks[label]["color"]
+        low, high = table["low"].to_numpy(), table["high"].to_numpy()
+        traces.append({"type": "scatter", "x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]]),
+                       "fill": "toself", "fillcolor": faded(colour, 0.13), "line": {"width": 0}, "mode": "lines",
+                       "hoverinfo": "skip", "legendgroup": label, "showlegend": False})
+        traces.append({"type": "scatter", "x": x, "y": table["auc"].to_numpy(), "mode": "lines+markers", "name": label,
+                       "legendgroup": label, "line": looks[label] | {"width": 2.5}, "customdata": x,
+                       "marker": {"size": 8, "symbol": symbols[i % len(symbols)]},
+                       "text": [f"{a:.3f} to {b:.3f}" for a, b in zip(low, high, strict=True)],
+                       "hovertemplate": f"{label}, {name} = %{{x:g}}<br>AUC %{{y:.4f}}, interval %{{text}}"
+                                        "<extra></extra>"})
+    for label, (x, auc) in present.items():
+        traces.append({"type": "scatter", "x": [x], "y": [auc], "mode": "markers", "showlegend": False,
+                       "name": f"{label}, now", "customdata": [x], "marker": {
+                           "size": 17, "symbol": "diamond-open", "color": looks[label]["color"], "line": {"width": 3}},
+                       "hovertemplate": f"{label}, now: AUC %{{y:.4f}}<extra></extra>"})
+    axis = {"title": title, "type": "log", "tickvals": [1, 2, 4, 8, 16, 32, 64]} if name == "M" else {"title": title}
+    return figure(traces, margin=MARGIN | {"t": 40}, height=380, xaxis=axis, yaxis={"title": "AUC"}, dragmode=False)
+
+
 def over_fractions(tables: dict, looks: dict, measure: str, title: str, shares: bool) -> go.Figure:
     """A measure over the fraction of people enrolled, with errors. label -> DataFrame of `protocol.summarise`"""
     style = "%{y:.1%} ± %{error_y.array:.1%}" if shares else "%{y:.4f} ± %{error_y.array:.4f}"

@@ -51,14 +51,21 @@ def moving_levels(records: list[dict], steps: int, colour: str, height: int = 30
     return figure
 
 
-def heat_map(cells: list[dict], points: list[int], orders: list[float], measure: str, chosen: tuple | None,
+def heat_map(found: dict[tuple, dict], points: list[int], orders: list[float], measure: str, chosen: tuple | None,
              colour: str) -> go.Figure:
-    """AUC for every M (row) and p (column); runs that are to come are empty. Cells have points, p and the measure."""
-    found = {(cell["points"], cell["p"]): cell for cell in cells}
+    """AUC for every M (row) and p (column), mean ± half the range over seeds; runs that are to come are empty.
+
+    ``found``: (M, p) -> measure and its spread, of `tune.summed_up`. Colours span 0.2 at least, so that what is chance
+    does not look like structure.
+    """
     values = [[(found.get((m, p)) or {}).get(measure) for p in orders] for m in points]
-    text = [["" if v is None else f"{v:.3f}" for v in row] for row in values]
+    spread = [[(found.get((m, p)) or {}).get(f"{measure}_spread") for p in orders] for m in points]
+    text = [["" if v is None else f"{v:.3f}" if s is None else f"{v:.3f}<br>± {s:.3f}"
+             for v, s in zip(*rows, strict=True)] for rows in zip(values, spread, strict=True)]
     across, down = [f"{p:g}" for p in orders], [str(m) for m in points]
+    known = [v for row in values for v in row if v is not None] or [1.0]
     figure = go.Figure(go.Heatmap(z=values, x=across, y=down, text=text, texttemplate="%{text}", colorscale="Cividis",
+                                  zmax=max(known), zmin=min(min(known), max(known) - 0.2),
                                   xgap=4, ygap=4, colorbar={"title": "AUC", "thickness": 14},
                                   customdata=[[[m, p] for p in orders] for m in points],
                                   hovertemplate="M = %{y}, p = %{x}<extra></extra>",

@@ -15,7 +15,17 @@ from qpwl_core.data.datasets import DATASETS
 from qpwl_core.models.config import Config, preset
 from qpwl_core.models.methods import METHODS
 from qpwl_core.training.cost import Cost, measure
-from ui.library.data import OWN, available_data, domain_for, recordings_for, split_of, title_of
+from ui.library.data import (
+    OWN,
+    available_data,
+    domain_for,
+    people_in,
+    recordings_for,
+    split_of,
+    title_of,
+    training_problem,
+    uploads,
+)
 from ui.library.jobs import threads
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
@@ -117,7 +127,7 @@ def form(data: str) -> Config:
                        disabled=of_method.distance != "wasserstein",
                        help="Of the Wasserstein distance: 1 weighs all differences alike, more looks at the largest.")
     _whole(left, "pairs", "Pairs in a batch N", start,
-           help="N people a step, two sequences each; every other person is a counter-example.")
+           help="N people per step, two sequences each; every other person is a counter-example.")
     _whole(right, "iterations", "Iterations", start, help="Steps of the optimiser.")
     left.number_input("Learning rate", 1e-6, 1.0, start.learning_rate, 1e-4, "%.5f", key="train_learning_rate", **KEPT,
                       help="The largest of a schedule that rises, then falls.")
@@ -147,7 +157,9 @@ def command_line(data: str, config: Config) -> str:
     start = start_of(data)
     words = ["python -m qpwl_core train"]
     if data.startswith(OWN):
-        words += [f"--data {shlex.quote(data.removeprefix(OWN) + '.npz')}", f"--domain {config.domain}"]
+        mine = uploads().get(data.removeprefix(OWN))
+        name = (mine and mine.filename) or f"{data.removeprefix(OWN)}.npz"
+        words += [f"--data {shlex.quote(name)}", f"--domain {config.domain}"]
     else:
         words.append(f"--data {data}")
     if name != "quick":
@@ -204,8 +216,46 @@ def cost_of(data: str, config: Config, wait: float) -> Cost | None:
         raise ValueError(f"This cannot be trained so: {' '.join(str(error).split())[:200]}") from None
 
 
+def tell_people(data: str) -> None:
+    """How many people will be learned from, validated on and tested on: those that Data ▸ Split shows."""
+    if training_problem(data):
+        return                                                   # said where the cost would be
+    people = people_in(split_of(data))
+    st.markdown(f":material/group: **{people['train']} people to learn from, {people['validation']} to validate on, "
+                f"{people['test']} to test on**: those whom the page Data shows under *Split*, with seed 0.")
+
+
+def keep_gallery(data: str) -> bool:
+    """Before a start, what happens to an upload, and whether what the model sees in these people is kept."""
+    if not data.startswith(OWN):
+        return True
+    st.info("**Your recordings.** The run makes a copy of them on this computer, for it goes on when this tab is "
+            "closed. The copy is deleted when the run has finished or failed, or is deleted; a stopped run keeps "
+            "it as long as it can be resumed. The model itself stays: everyone who uses this app can load it.",
+            icon=":material/privacy_tip:")
+    return st.checkbox("Keep the gallery of these people", False, key="train_keep_gallery", persist_state="session",
+                       help="The gallery is what the model saw in the people held out, under their names. Without it "
+                            "Filters, Distances and Verification cannot show this model; with it, everyone who uses "
+                            "this app sees these people there.")
+
+
+def cost_in_parts(cost: Cost, config: Config) -> str:
+    """What a run will take, and of which parts that is the sum."""
+    steps, doubt = config.iterations * cost.step, cost.whole(config)[1]
+    validations = cost.training(config) - steps
+    rest = cost.whole(config)[0] - steps - validations
+    parts = [round(steps), round(validations), round(rest)] if steps < 60 else [steps, validations, rest]
+    each = f"{cost.step * 1000:,.0f} ms" if cost.step < 1 else f"{cost.step:.1f} s"
+    return (f"**{duration(sum(parts))} ± {duration(doubt)}** on {threads()} of this machine's CPU cores, as measured: "
+            f"{config.iterations:,} steps of {each} take {duration(parts[0])}, validating {duration(parts[1])}, "
+            f"starting and testing {duration(parts[2])}.")
+
+
 def tell_cost(data: str, config: Config, text) -> bool:
     """Say what it will cost, ``text(cost)``, as soon as that is known; False, and why, where it cannot be trained."""
+    if problem := training_problem(data):
+        st.error(plain(problem), icon=":material/error:")
+        return False
     try:
         cost = cost_of(data, config, wait=0.4)
     except ValueError as error:
@@ -227,7 +277,3 @@ def tell_cost(data: str, config: Config, text) -> bool:
     again()
     return True
 
-
-def told(seconds: float, doubt: float) -> str:
-    """A duration and its doubt, in bold."""
-    return f"**{duration(seconds)} ± {duration(doubt)}**"

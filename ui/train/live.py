@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import fields
 from datetime import datetime
 
+import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -16,10 +17,13 @@ from qpwl_core.models.methods import METHODS
 from ui.library import jobs
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
+from ui.shell.numbers import numbers
 from ui.shell.palette import COLOURS
 from ui.shell.text import plain
+from ui.shell.words import AUC_KINDS
 from ui.train.figures import auc_curves, loss_curves, moving_levels
 
+STILL = 0.02            # of all levels: a move below it is none
 BADGES = {"queued": ("waiting", "schedule", "gray"), "running": ("running", "play_circle", "blue"),
           "finished": ("finished", "check_circle", "green"), "stopped": ("stopped", "pause_circle", "orange"),
           "failed": ("failed", "error", "red"), "interrupted": ("interrupted", "power_off", "orange")}
@@ -63,6 +67,25 @@ def begun(job: jobs.Job) -> str:
     return f"{datetime.fromisoformat(job.spec['created']).astimezone():%d %b %H:%M}"
 
 
+def tell_started(key: str) -> None:
+    """Beside the button that started a run, where it stands: the answer is where the person looks."""
+    job = jobs.find(runs_folder(), st.session_state.get(key))
+    if job is None:
+        return
+
+    @st.fragment(run_every=1.0 if job.alive else None)
+    def beside_the_button():
+        now = jobs.find(runs_folder(), job.id) or job
+        step, steps = now.now.get("step", 0), now.now.get("steps") or 1
+        words = {"queued": "It waits for its turn", "running": f"It trains: step {step:,} of {steps:,}" if step else
+                 "It starts: loading PyTorch and the recordings takes a few seconds", "finished": "Finished"}.get(
+                     now.state, now.state.capitalize())
+        st.progress(1.0 if now.state == "finished" else min(step / steps, 1.0),
+                    f":material/{BADGES[now.state][1]}: **{words}.** Its curves are below.")
+
+    beside_the_button()
+
+
 def watch(job: jobs.Job, show) -> None:
     """Show a job, and again every second while it lives; when it ends, the whole page is drawn once more."""
     @st.fragment(run_every=1.0 if job.alive else None)
@@ -87,12 +110,25 @@ def head(job: jobs.Job) -> None:
             st.button("Stop" if job.state == "running" else "Leave the queue", icon=":material/stop:", on_click=act,
                       args=(jobs.stop, job), key=f"stop-{job.id}")
         elif job.state != "finished":
-            st.button("Resume", icon=":material/resume:", on_click=act, args=(jobs.resume, job), type="primary",
-                      key=f"resume-{job.id}")
+            if job.resumable:
+                st.button("Resume", icon=":material/resume:", on_click=act, args=(jobs.resume, job), type="primary",
+                          key=f"resume-{job.id}")
+            if job.has_copy:
+                with st.popover("End it for good", icon=":material/no_accounts:"):
+                    st.markdown("Delete the copy of the recordings? What the run reached is kept, and it can no "
+                                "longer be resumed.")
+                    st.button("Delete the copy", on_click=act, args=(jobs.forget, job), key=f"forget-{job.id}")
             with st.popover("Delete", icon=":material/delete:"):
                 st.markdown("Delete this run and all it reached?")
                 st.button("Delete it", on_click=act, args=(jobs.delete, job), key=f"delete-{job.id}", type="primary")
     step, steps = job.now.get("step", 0), job.now.get("steps") or 1
+    if job.has_copy and not job.alive:
+        st.caption(":material/privacy_tip: A copy of the uploaded recordings lies in the folder of this run, for it "
+                   "can be resumed. *End it for good* or *Delete* removes it.")
+    elif job.spec.get("uploaded") and not job.alive:
+        st.caption(":material/privacy_tip: The copy of the uploaded recordings was deleted when this run ended"
+                   + (", so it cannot be resumed." if job.state != "finished" else "; its gallery was "
+                      + ("kept." if job.spec.get("keep_gallery") else "not kept.")))
     if job.state == "queued":
         before = len(jobs.ahead_of(job))
         st.info(f"{before} {'job is' if before == 1 else 'jobs are'} before this one; one trains at a time, so that "
@@ -108,8 +144,9 @@ def head(job: jobs.Job) -> None:
         st.warning("Its process was ended from outside: the computer was switched off, or memory ran out. What it had "
                    "reached is kept; resume goes on from there.", icon=":material/power_off:")
     elif job.state == "stopped":
-        st.info(f"Stopped at step {step:,} of {steps:,}. Resume goes on as if nothing had happened." if step else
-                "Stopped before its first step.", icon=":material/pause_circle:")
+        again = " Resume goes on as if nothing had happened." if job.resumable else ""
+        st.info(f"Stopped at step {step:,} of {steps:,}.{again}" if step else "Stopped before its first step.",
+                icon=":material/pause_circle:")
     elif job.now.get("note"):
         st.warning(plain(job.now["note"]), icon=":material/info:")
 
@@ -121,14 +158,14 @@ def live(job: jobs.Job) -> None:
         if job.state == "running":
             st.caption("The curves begin with the first steps; starting PyTorch takes a few seconds.")
         return
-    shown = [("Loss", f"{curve[-1]['loss']:.4f}"),
-             ("Best validation AUC", "…" if now.get("best_auc") is None else f"{now['best_auc']:.4f}"),
-             ("Sequences a second", f"{now.get('per_second', 0):,.0f}"),
-             ("Time", duration(now.get("seconds", 0)))]
+    shown = {"Loss": f"{curve[-1]['loss']:.4f}",
+             "Best validation AUC": "…" if now.get("best_auc") is None else f"{now['best_auc']:.4f}",
+             "Sequences per second": f"{now.get('per_second', 0):,.0f}", "Time": duration(now.get("seconds", 0))}
     if now.get("test_auc") is not None:
-        shown.append((f"Test AUC, {now['test_subjects']} people", f"{now['test_auc']:.4f}"))
-    for place, (label, value) in zip(st.columns(len(shown)), shown, strict=True):
-        place.metric(label, value, border=True)
+        shown[f"Test AUC, {now['test_subjects']} people, n = 1"] = f"{now['test_auc']:.4f}"
+    numbers(shown)
+    st.caption(f"Both AUCs are of verification by the nearest enrolled sequence, n = 1. {AUC_KINDS['validation']} "
+               f"{AUC_KINDS['nearest']}")
     name, data = job.spec["title"], pd.DataFrame(curve).drop(columns="levels")
     left, right = st.columns(2, gap="medium")
     with left:
@@ -147,16 +184,24 @@ def live(job: jobs.Job) -> None:
                   f"The {config.points + 2} levels of the quantile layer over the steps", levels)
         with right:
             st.latex(rf"0 < \sigma(\alpha_1) < \dots < \sigma(\alpha_{{{config.points}}}) < 1")
-            inner = curve[-1]["levels"][1:-1]
+            now_at, first_at = np.array(curve[-1]["levels"][1:-1]), np.array(curve[0]["levels"][1:-1])
+            moved = float(np.abs(now_at - first_at).max())
             st.markdown("The levels at which each quantile function is kept are learned, too. They began evenly "
-                        f"spaced; now the first is at **{inner[0]:.1%}** and the last at **{inner[-1]:.1%}**. Where "
-                        "they crowd, the distribution tells people apart.")
+                        f"spaced; now the first is at **{now_at[0]:.1%}** and the last at **{now_at[-1]:.1%}**, and "
+                        f"none has moved by more than **{moved:.1%}**. " + (
+                            "That is next to nothing: in so few steps there is no structure to read from them."
+                            if moved < STILL else "Where they crowd, this run found what separates people; whether "
+                            "that is more than chance, another seed tells."))
 
 
 def next_steps(job: jobs.Job) -> None:
     """What to do with a model that is finished."""
     if st.session_state.get("train_shown") != job.id:            # other pages look at the one that was looked at last
         st.session_state["train_shown"] = st.session_state["model"] = job.id
+    if not (job.folder / "gallery.safetensors").exists():
+        st.markdown("The model is on the shelf, without a gallery of the people held out, as was chosen: the desk can "
+                    "use it, with recordings that you give it.")
+        return
     st.markdown("The model is on the shelf, with what it sees in the people held out. Look at it:")
     with st.container(horizontal=True):
         for page, (label, icon) in PAGES.items():                # links: st.switch_page raises where the URL is state
@@ -193,20 +238,20 @@ def compare() -> None:
         chart(auc_curves(curves, colours, 380), "compare-auc", f"Validation AUC of {len(names)} runs", data)
     st.dataframe(compared(picked, names), hide_index=True, column_config={
         name: st.column_config.NumberColumn(format="%.4f") for name in ("best validation AUC", "test AUC", "after 5")})
-    st.caption("Test AUC: people never seen in training, verified by one sequence, and by five. Runs on one split of a "
-               "few people differ by 0.01 for no reason: believe a ranking when several seeds agree.")
+    st.caption(f"Test AUC: {AUC_KINDS['nearest']} By one sequence, and by five. {AUC_KINDS['validation']} Runs on one "
+               "split of a few people differ by 0.01 for no reason: believe a ranking when several seeds agree.")
 
 
 def compared(picked: list[jobs.Job], names: list[str]) -> pd.DataFrame:
-    """One row a run: what differs in their data and Config, and the results."""
+    """One row per run: what differs in their data and Config, and the results."""
     settings = [job.spec["config"] for job in picked]
-    differ = [field.name for field in fields(Config) if len({str(s[field.name]) for s in settings}) > 1]
+    differ = [field.name for field in fields(Config) if len({str(s.get(field.name)) for s in settings}) > 1]
     different_data = len({job.spec["data"] for job in picked}) > 1
     rows = []
     for name, job, setting in zip(names, picked, settings, strict=True):
         row = {"run": name, "state": BADGES[job.state][0]}
         row |= {"data": job.spec["data"]} if different_data else {}
-        row |= {field: setting[field] if not isinstance(setting[field], dict) else str(setting[field])
+        row |= {field: str(setting[field]) if isinstance(setting.get(field), dict) else setting.get(field)
                 for field in differ}
         rows.append(row | {"steps": job.now.get("step", 0), "best validation AUC": job.now.get("best_auc"),
                            "test AUC": job.now.get("test_auc"), "after 5": job.now.get("test_auc_5"),

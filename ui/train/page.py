@@ -11,7 +11,18 @@ from ui.library.data import OWN, recordings_for
 from ui.library.models import entries
 from ui.shell.frame import KEPT, setup_page
 from ui.train import live as train_live
-from ui.train.form import choose_data, choose_device, command_line, form, formulas, tell_cost, title_for, told
+from ui.train.form import (
+    choose_data,
+    choose_device,
+    command_line,
+    cost_in_parts,
+    form,
+    formulas,
+    keep_gallery,
+    tell_cost,
+    tell_people,
+    title_for,
+)
 from ui.train.models import models
 from ui.train.tune import VIEW as TUNE
 from ui.train.tune import tune
@@ -29,12 +40,12 @@ def show() -> None:
      "Models": models}[view]()
 
 
-def start(data, config):
+def start(data, config, keep):
     """Callback: queue the run, and look at it."""
     try:
         own = recordings_for(data) if data.startswith(OWN) else None
-        job = jobs.submit(runs_folder(), "train", title_for(data, config), data, config, own)
-        st.session_state["train_run"] = job.id
+        job = jobs.submit(runs_folder(), "train", title_for(data, config), data, config, own, None, keep)
+        st.session_state["train_run"] = st.session_state["train_started"] = job.id
     except (FileError, ValueError) as error:
         st.session_state["train_problem"] = str(error)
 
@@ -49,11 +60,12 @@ def new_run():
         st.markdown("**What is learned**: sequences of one person close together, of different people far apart.")
         for line in formulas(config):
             st.latex(line)
-        possible = tell_cost(data, config, lambda cost: (
-            f":material/timer: {told(*cost.whole(config))} on this machine, with {cost.step * 1000:,.0f} ms a step: "
-            f"measured, on {jobs.threads()} of its CPU cores."))
-        st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start, args=(data, config),
-                  key="train_start", disabled=not possible)
+        tell_people(data)
+        possible = tell_cost(data, config, lambda cost: f":material/timer: {cost_in_parts(cost, config)}")
+        keep = keep_gallery(data)
+        st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start,
+                  args=(data, config, keep), key="train_start", disabled=not possible)
+        train_live.tell_started("train_started")
         whole = ", where a file is used whole; here half of its people are held out" if data.startswith(OWN) else ""
         st.caption(f"The same from the command line{whole}:")
         st.code(command_line(data, config), language="bash", wrap_lines=True)

@@ -119,7 +119,7 @@ def test_saving_is_whole_or_not_at_all(tmp_path, monkeypatch):
     def full_disk(*arguments):
         raise OSError("no space")
 
-    monkeypatch.setattr("qpwl_core.data.formats.npz._write", full_disk)
+    monkeypatch.setattr("qpwl_core.data.formats.writers._write", full_disk)
     with pytest.raises(OSError, match="no space"):
         some(seed=1).save(path)
     assert path.read_bytes() == before
@@ -384,3 +384,13 @@ def test_members_are_stored_or_deflated_as_asked(tmp_path):
         some().save(tmp_path / "a.npz", compressed)
         with zipfile.ZipFile(tmp_path / "a.npz") as archive:
             assert {entry.compress_type for entry in archive.infolist()} == {kind}
+
+
+@pytest.mark.parametrize("text", ["subject;sequence;x;y\nann;1;0,5;-1\nann;1;1;2\n",
+                                  "subject\tsequence\tx\ty\nann\t1\t0.5\t-1\nann\t1\t1\t2\n"])
+def test_a_table_separated_by_semicolons_or_tabs_is_read(tmp_path, text):
+    path = tmp_path / "spreadsheet.csv"
+    path.write_text(f"# rate: 50\n{text}")
+    found = load_recordings(path)
+    assert (found.channels, found.subjects.tolist(), found.rate) == (("x", "y"), ["ann"], 50)
+    np.testing.assert_array_equal(found.sequences[0], [[0.5, -1], [1, 2]])

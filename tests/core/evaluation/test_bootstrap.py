@@ -7,7 +7,14 @@ import pytest
 
 from qpwl_core.cli import main as cli
 from qpwl_core.evaluation import metrics
-from qpwl_core.evaluation.bootstrap import repeats_test, resample, resample_people, resampled_auc, subject_interval
+from qpwl_core.evaluation.bootstrap import (
+    repeats_test,
+    resample,
+    resample_people,
+    resampled_auc,
+    resampled_pairs_auc,
+    subject_interval,
+)
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.training.loop import train
 from tests.support.tiny import tiny_config, tiny_recordings
@@ -17,6 +24,21 @@ def stack(seed=0, people=6, repeats=3, nearer=0.5):
     """Scores of a method that puts people nearer to themselves by so much."""
     scores = np.random.default_rng(seed).normal(size=(repeats, people, people)).round(1)       # with ties
     return scores - nearer * np.eye(people)
+
+
+def test_resampled_people_of_all_pairs_agree_with_the_plain_loop():
+    random, people = np.random.default_rng(0), 5
+    owner = np.repeat(np.arange(people), 3)
+    distances = random.normal(size=(15, 15)).round(1)
+    first, second = np.triu_indices(15, 1)
+    genuine, d = owner[first] == owner[second], distances[first, second]
+    counts = np.vstack([np.ones(people, dtype=int), resample_people(people, 20, seed=1)])
+    found = resampled_pairs_auc(d, genuine, owner[first], owner[second], counts)
+    assert found[0] == pytest.approx(metrics.auc(d[genuine], d[~genuine]))
+    for count, value in zip(counts, found, strict=True):
+        weight = np.where(genuine, count[owner[first]], count[owner[first]] * count[owner[second]])
+        assert value == pytest.approx(metrics.auc(np.repeat(d[genuine], weight[genuine]),
+                                                  np.repeat(d[~genuine], weight[~genuine])))
 
 
 def test_resampled_people_agree_with_the_plain_loop():
