@@ -7,10 +7,11 @@ import sys
 from pathlib import Path
 
 from qpwl_core.cli.registry import DEVICE, MODEL, THREADS, argument, command, load_data, people_of, set_threads
+from qpwl_core.data.domains import DOMAINS
 
 
 @command(argument("--data", required=True, metavar="NAME|PATH", help="a data set (its training people) or a file"),
-         argument("--domain", choices=("eye", "gait", "eeg", "generic"), help="preprocessing (what the data say)"),
+         argument("--domain", choices=DOMAINS, help="preprocessing (what the data say)"),
          argument("--method", help="qp-wl, qp-npl, mp-npl, qp-cls, jaeger-2019, … (qp-wl)"),
          argument("--preset", choices=("quick", "paper"), help="where all other options start from (quick)"),
          argument("--out", required=True, metavar="DIR", help="folder of the run, and of the model in the end"),
@@ -90,8 +91,8 @@ def config_of(args, recordings):
         return replace(config, **given, recipe=config.recipe | recipe_options(args.options))
     domain = given.pop("domain", None) or recordings.info.get("domain")
     if not domain:
-        raise ValueError("--domain must say which preprocessing the recordings need, as they do not: eye, gait, eeg or "
-                         "generic")
+        raise ValueError("--domain must say which preprocessing the recordings need, as they do not: "
+                         f"{', '.join(DOMAINS)}")
     config = preset(args.preset or "quick", domain, **given)
     options = dict(DATASETS[args.data].recipe_options) if args.data in DATASETS else {}
     return replace(config, recipe=config.recipe | options | recipe_options(args.options))

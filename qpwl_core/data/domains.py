@@ -1,3 +1,3 @@
-"""The kinds of recordings that have a preprocessing recipe, presets and models of their own."""
+"""The kinds of recordings that have a preprocessing recipe, presets and models."""
 
-DOMAINS = ("eye", "gait", "eeg", "generic")
+DOMAINS = ("eye", "gait", "eeg", "signature", "generic")

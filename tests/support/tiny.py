@@ -11,7 +11,7 @@ from qpwl_core.models.config import Config
 def tiny_recordings(people=8, each=6, samples=40, seed=0, domain="generic"):
     """People who differ in level and spread; sequences of different lengths, two stimuli in turn."""
     random = np.random.default_rng(seed)
-    channels = {"eye": ("x", "y"), "generic": ("a", "b"), "gait": ("a", "b"), "eeg": ("a", "b")}[domain]
+    channels = {"eye": ("x", "y"), "signature": ("x", "y")}.get(domain, ("a", "b"))
     sequences = [(0.4 * i + (1 + 0.3 * i) * random.normal(size=(int(random.integers(samples // 2, samples)), 2)))
                  for i in range(people) for _ in range(each)]
     subjects = [f"p{i}" for i in range(people) for _ in range(each)]

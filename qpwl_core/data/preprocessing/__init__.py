@@ -1,4 +1,4 @@
-"""Preprocessing recipes, one a domain: ``recipe_for("gait").fit(training).apply(anything)``."""
+"""Preprocessing recipes, one per domain: ``recipe_for("gait").fit(training).apply(anything)``."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from qpwl_core.data.preprocessing.eeg import EegRecipe
 from qpwl_core.data.preprocessing.eye import EyeRecipe
 from qpwl_core.data.preprocessing.gait import GaitRecipe
 from qpwl_core.data.preprocessing.recipe import FittedRecipe, Recipe
+from qpwl_core.data.preprocessing.signature import SignatureRecipe
 
 __all__ = ["RECIPES", "FittedRecipe", "Recipe", "fitted_from_dict", "recipe_for"]
 
-RECIPES: dict[str, type[Recipe]] = {recipe.domain: recipe for recipe in (EyeRecipe, GaitRecipe, EegRecipe, Recipe)}
+RECIPES: dict[str, type[Recipe]] = {
+    recipe.domain: recipe for recipe in (EyeRecipe, GaitRecipe, EegRecipe, SignatureRecipe, Recipe)}
 
 
 def recipe_for(domain: str, **options) -> Recipe:
-    """The recipe of a domain (eye, gait, eeg, generic) with these options.
+    """The recipe of a domain (eye, gait, eeg, signature, generic) with these options.
 
     >>> recipe_for("gait", seconds=5)
     GaitRecipe(rate=None, seconds=5, keep=30)

@@ -8,8 +8,10 @@ sequence is treated by itself, so it comes out the same alone and among others.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
+from itertools import count
 from typing import ClassVar, Self
 
 import numpy as np
@@ -58,6 +60,14 @@ class Recipe:
         """One sequence (T, D) of ``recordings``, with these channels, cleaned and resampled, (T', C)."""
         return resampled(values, recordings.rate, self.rate)
 
+    def prepare_all(self, channels, recordings) -> Iterator[np.ndarray]:
+        """Every sequence prepared; an error says of which."""
+        for values, subject, i in zip(picked(recordings, channels), recordings.subjects, count(), strict=False):
+            try:
+                yield self.prepare(values, channels, recordings)
+            except RecordingsError as error:
+                raise RecordingsError(f"sequence {i} of {shown(subject)}: {error}") from error.__cause__
+
     def measure(self, prepared, channels) -> dict[str, np.ndarray]:
         """Statistics over prepared training sequences: named float64 arrays."""
         centre, scale = moments(prepared)
@@ -76,7 +86,7 @@ class Recipe:
         recordings = recordings.genuine()
         recipe = self.settled(recordings)
         channels = recipe.needed(recordings.channels)
-        prepared = [recipe.prepare(x, channels, recordings) for x in picked(recordings, channels)]
+        prepared = list(recipe.prepare_all(channels, recordings))
         statistics = recipe.measure(prepared, channels)
         # contiguous, because safetensors writes the memory as it lies
         return FittedRecipe(recipe, channels, {name: np.ascontiguousarray(x) for name, x in statistics.items()})
@@ -118,8 +128,7 @@ class FittedRecipe:
                 raise RecordingsError(f"the recordings {what} the channel {shown(min(names))}, and this "
                                       f"{self.recipe.domain} recipe was fitted on {some_of(self.channels)}")
         sequences, origin = [], []
-        for i, values in enumerate(picked(recordings, self.channels)):
-            prepared = self.recipe.prepare(values, self.channels, recordings)
+        for i, prepared in enumerate(self.recipe.prepare_all(self.channels, recordings)):
             pieces = self.recipe.finish(prepared, self.statistics, self.channels)
             sequences += [np.ascontiguousarray(piece, dtype=np.float32) for piece in pieces]
             origin += [i] * len(pieces)

@@ -19,10 +19,13 @@ from qpwl_core.data.recordings import Recordings
 SCREEN = (1280, 720, 0.40, 0.225, 0.45)
 RNG = np.random.default_rng(0)
 EYE = ("left_x_px", "left_y_px", "left_pupil", "right_x_px", "right_y_px", "right_pupil")
-CHANNELS = {"eye": EYE, "gait": ("a", "b", "c"), "eeg": ("FP1", "CZ", "X"), "generic": ("u", "v")}
+CHANNELS = {"eye": EYE, "gait": ("a", "b", "c"), "eeg": ("FP1", "CZ", "X"), "generic": ("u", "v"),
+            "signature": ("x", "y", "down")}
+ONE_SAMPLE = [domain for domain in RECIPES if domain != "signature"]     # where a single sample is something
 
 
-def recordings(domain, lengths=(40, 90, 60, 1), rate=30.0, seed=0, scale=1.0):
+def recordings(domain, lengths=None, rate=30.0, seed=0, scale=1.0):
+    lengths = lengths or (40, 90, 60, 1 if domain in ONE_SAMPLE else 3)
     rng = np.random.default_rng(seed)
     channels = CHANNELS[domain]
     values = [rng.normal(size=(n, len(channels))) * 20 * scale + 400 for n in lengths]
@@ -38,8 +41,8 @@ def same(a, b):
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("domain", RECIPES)
-class TestEveryRecipe:
+@pytest.mark.parametrize("domain", ONE_SAMPLE)
+class TestRecipesOfAnyLength:
     def test_deterministic_and_length_one_survives(self, domain):
         data = recordings(domain)
         fitted = recipe_for(domain).fit(data)
@@ -50,6 +53,23 @@ class TestEveryRecipe:
         assert out.lengths.tolist() == [40, 90, 60, 1]
         assert out.info["recipe"] == domain
 
+    def test_any_rate_is_resampled(self, domain):
+        slow = recordings(domain, rate=30.0)
+        fitted = recipe_for(domain).fit(slow)
+        fast = recordings(domain, lengths=(400, 300), rate=120.0)
+        out = fitted.apply(fast)
+        assert out.rate == fitted.rate == 30.0
+        assert out.lengths.tolist() == [100, 75]
+        assert recipe_for(domain, rate=60).fit(slow).apply(slow).lengths.tolist() == [80, 180, 120, 1]
+
+    def test_constant_channels_come_out_finite(self, domain):
+        data = Recordings([np.full((9, len(CHANNELS[domain])), 5.0)] * 2, ["a", "b"], CHANNELS[domain], 30.0)
+        out = recipe_for(domain).fit(data).apply(data)
+        assert all(np.isfinite(x).all() for x in out.sequences)
+
+
+@pytest.mark.parametrize("domain", RECIPES)
+class TestEveryRecipe:
     def test_statistics_come_from_training_only(self, domain):
         fitted = recipe_for(domain).fit(recordings(domain))
         before = {name: values.copy() for name, values in fitted.arrays.items()}
@@ -92,7 +112,7 @@ class TestEveryRecipe:
         name = "confidence" if domain == "eye" else "extra"
         extra = Recordings([np.hstack([x, x[:, :1]]) for x in data.sequences], data.subjects, (*data.channels, name),
                            data.rate)
-        if domain == "eeg":      # a cap with more electrodes has those too
+        if RECIPES[domain].picks:      # a cap with more electrodes has those too
             same(fitted.apply(extra), fitted.apply(data))
             return
         with pytest.raises(RecordingsError, match=f"have the channel '{name}'"):
@@ -106,20 +126,6 @@ class TestEveryRecipe:
                             tuple(data.channels[i] for i in order), data.rate, data.stimuli)
         same(fitted.apply(turned), fitted.apply(data))
 
-    def test_any_rate_is_resampled(self, domain):
-        slow = recordings(domain, rate=30.0)
-        fitted = recipe_for(domain).fit(slow)
-        fast = recordings(domain, lengths=(400, 300), rate=120.0)
-        out = fitted.apply(fast)
-        assert out.rate == fitted.rate == 30.0
-        assert out.lengths.tolist() == [100, 75]
-        assert recipe_for(domain, rate=60).fit(slow).apply(slow).lengths.tolist() == [80, 180, 120, 1]
-
-    def test_constant_channels_come_out_finite(self, domain):
-        data = Recordings([np.full((9, len(CHANNELS[domain])), 5.0)] * 2, ["a", "b"], CHANNELS[domain], 30.0)
-        out = recipe_for(domain).fit(data).apply(data)
-        assert all(np.isfinite(x).all() for x in out.sequences)
-
     @pytest.mark.parametrize("rate", [0, -1, "fast"])
     def test_bad_rate(self, domain, rate):
         with pytest.raises(ValueError, match="rate"):
@@ -127,7 +133,7 @@ class TestEveryRecipe:
 
 
 def test_unknown_domain_and_option():
-    with pytest.raises(ValueError, match="domain must be one of eye, gait, eeg, generic, not 'ear'"):
+    with pytest.raises(ValueError, match="domain must be one of eye, gait, eeg, signature, generic, not 'ear'"):
         recipe_for("ear")
     with pytest.raises(ValueError, match="gait recipe has no option 'window'; it has rate, seconds, keep"):
         recipe_for("gait", window=3)
