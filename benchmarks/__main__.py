@@ -4,7 +4,7 @@
     python -m benchmarks distances    those of one file
 
 A benchmark is a module with ``run() -> list[dict]``; a row has ``what``, ``measured``, ``reference``, ``ratio``,
-``floor`` (text such as ">= 0.9") and ``ok``. Each module runs in a process of its own, so that none warms, fills or
+``floor`` (text such as ">= 0.9") and ``ok``. Each module runs in a separate process, so that none warms, fills or
 slows another.
 """
 

@@ -28,7 +28,7 @@ def row(what: str, measured: str, reference: str, ratio: float, floor: float, at
 
 
 def extra_megabytes(setup: str, work: str) -> float:
-    """Peak memory that ``work`` adds to a fresh process after ``setup``, by Linux's own high-water mark."""
+    """Peak memory that ``work`` adds to a fresh process after ``setup``, by Linux's high-water mark."""
     code = f"""
 def status(key):
     return next(int(line.split()[1]) for line in open("/proc/self/status") if line.startswith(key)) / 1024

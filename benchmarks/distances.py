@@ -61,7 +61,7 @@ def first_call() -> list[dict]:
 
 
 def memory() -> list[dict]:
-    """Beyond the result itself, which is 4 bytes a pair."""
+    """Beyond the result itself, which is 4 bytes per pair."""
     rows = []
     for p, queries, label in ((1, 10_000, ""), (2.5, 1000, ""), (1, 1000, ", no compiler"), (2.5, 50, ", no compiler")):
         setup = f"""

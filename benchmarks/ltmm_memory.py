@@ -40,7 +40,7 @@ def write_record(folder: Path, samples: int = SAMPLES) -> Path:
 
 
 def run() -> list[dict]:
-    """One row: megabytes at the peak above what the process had after its imports, the record's own size beside it."""
+    """One row: megabytes at the peak above what the process had after its imports, the record's size beside it."""
     with tempfile.TemporaryDirectory() as folder:
         record = write_record(Path(folder))
         size = record.with_suffix(".dat").stat().st_size / 2**20

@@ -31,8 +31,8 @@ def memory(small, path, lazy) -> tuple[float, float]:
     """Megabytes that loading adds at its peak, and those that are not pages of a file at its end."""
     done = subprocess.run([sys.executable, "-c", PEAK, str(small), str(path), str(int(lazy))], check=True, text=True,
                           capture_output=True, cwd=Path(__file__).resolve().parent.parent)
-    peak, own = done.stdout.split()
-    return int(peak) / 1024, int(own) / 1024
+    peak, kept = done.stdout.split()
+    return int(peak) / 1024, int(kept) / 1024
 
 
 def run() -> list[dict]:
@@ -53,9 +53,9 @@ def run() -> list[dict]:
 
         ours, theirs, ratio = race(lambda: load_recordings(path), reference, rounds=5)
         peak, _ = memory(small, path, lazy=False)
-        _, own = memory(small, plain, lazy=True)
+        _, kept = memory(small, plain, lazy=True)
     return [row("memory to load 60 MB of recordings", f"{peak:.0f} MB", f"{size:.0f} MB", peak / size, 2.0,
                 at_least=False),
-            row("memory of 60 MB of recordings left on disk", f"{own:.1f} MB", f"{size:.0f} MB", own / size, 0.1,
+            row("memory of 60 MB of recordings left on disk", f"{kept:.1f} MB", f"{size:.0f} MB", kept / size, 0.1,
                 at_least=False),
             row("load 60 MB of recordings, against numpy.load", f"{ours:.2f} s", f"{theirs:.2f} s", ratio, 0.5)]

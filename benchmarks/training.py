@@ -22,7 +22,7 @@ SEQUENCES = 2000      # to embed
 
 
 def recordings(samples: int, channels: int, each: int = EACH, shortest: float = 1.0) -> Recordings:
-    """Noise of which every person has a colour of their own; lengths from ``shortest`` · samples to samples."""
+    """Noise of another colour per person; lengths from ``shortest`` · samples to samples."""
     random = np.random.default_rng(0)
     sequences, subjects = [], []
     for i in range(PEOPLE * each):

@@ -31,7 +31,7 @@ def command(data: Path, method: str, steps: int, out: Path, resume: bool) -> lis
 
 
 def whole_run(arguments: list[str]) -> None:
-    """A training in a process of its own, to its end."""
+    """A training in a separate process, to its end."""
     subprocess.run([sys.executable, "-m", "qpwl_core", *arguments], cwd=ROOT, stdout=subprocess.DEVNULL, check=True)
 
 
@@ -115,7 +115,7 @@ def main() -> None:
             whole, parts = Path(folder) / f"whole-{number}", Path(folder) / f"parts-{number}"
             clock = time.monotonic()
             whole_run(command(data, method, steps, whole, False))
-            pace = (time.monotonic() - clock) / steps                    # seconds a step
+            pace = (time.monotonic() - clock) / steps                    # seconds per step
             kills = half = idle = 0
             while kills < share:
                 before = reached(parts)

@@ -1,7 +1,7 @@
 """Twenty people at once on the verification page: everyone gets their result, nobody an error, nobody waits too long.
 
 The app is started afresh. One browser session opens the page alone, three times with three settings; then twenty open
-it at the same moment, each with an n, M and p of their own, so that what one computed is of no use to another, and each
+it at the same moment, each with another n, M and p, so that what one computed is of no use to another, and each
 moves n once it is there. A session counts as served when the last part of the page has arrived and the sentence on
 screen says what `qpwl_core` computes from the same model with the same settings. Times are wall clock, from the click
 to the whole page; browsers and app share this machine's cores, so pages that wait move nothing (`reduced_motion`): the

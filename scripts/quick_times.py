@@ -2,7 +2,8 @@
 
     python -m scripts.quick_times [--methods qp-wl …] [--sets eye-gazecom-40 …] [--data ../shared/data] [--limit 120]
 
-Prints a row a training and exits with 1 where one took longer than ``--limit`` seconds or failed. For a quiet machine.
+Prints one row per training and exits with 1 where one took longer than ``--limit`` seconds or failed. For a quiet
+machine.
 """
 
 import argparse

@@ -26,7 +26,7 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.evaluation.draws import fair_groups
 from qpwl_core.evaluation.protocol import verification
 from qpwl_core.models.config import preset
-from qpwl_core.models.methods import Embedder
+from qpwl_core.models.embedder import Embedder
 from qpwl_core.training.loop import train
 
 SETS = {"eye": ("eye", ["eye-gazecom-40.npz"]), "gait-ipol": ("gait", ["gait-ipol-140.npz"]),
@@ -61,8 +61,8 @@ def parts(recordings: Recordings, share: float, folds: int, split: int) -> tuple
     return people[:round(share * len(people))].tolist(), people[round(share * len(people)):].tolist()
 
 
-def trial(recordings: Recordings, name: str, method: str, changes: dict, learn: list[str], test: list[str],
-          seed: int) -> dict:
+def train_and_test(recordings: Recordings, name: str, method: str, changes: dict, learn: list[str],
+                   test: list[str], seed: int) -> dict:
     """Train on some people, test on others. ``first_scale`` among the changes: of the distance inside QP-WL's loss."""
     changes = dict(changes)
     first = changes.pop("first_scale", None)
@@ -102,7 +102,7 @@ def main():
         for method in args.methods:
             how = f"{args.folds} folds" if args.folds else f"{args.people:.0%}".replace("%", " %")
             row = {"changes": repr(changes), "people": how, "split": split,
-                   **trial(recordings, args.set, method, changes, learn, test, seed=args.seed + split)}
+                   **train_and_test(recordings, args.set, method, changes, learn, test, seed=args.seed + split)}
             new = not args.out.exists()
             with args.out.open("a", newline="") as file:
                 writer = csv.DictWriter(file, COLUMNS)

@@ -2,7 +2,7 @@
 
     python -m scripts.untrained eeg --folds 4 --splits 4
 
-Each channel, as the recipe leaves it, is its own filter: quantile functions at 18 even levels, compared with W₁ and by
+Each channel, as the recipe leaves it, acts as a filter: quantile functions at 18 even levels, compared with W₁ and by
 cosine. People, folds and protocol are those of `scripts/search.py`; the recipe is fitted on the people who would learn.
 """
 

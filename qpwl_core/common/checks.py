@@ -45,7 +45,7 @@ def check_levels(name: str, levels: Tensor, count: int | None = None) -> None:
     """Levels r in [0, 1], strictly increasing; ``count`` of them where that is given."""
     check_float(name, levels, dims=1)
     if count is not None and len(levels) != count:
-        raise ValueError(f"{name} must hold one level a knot, got {len(levels)} levels for {count} knots")
+        raise ValueError(f"{name} must hold one level per knot, got {len(levels)} levels for {count} knots")
     values = levels.detach()
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least one level, got none")
@@ -56,10 +56,10 @@ def check_levels(name: str, levels: Tensor, count: int | None = None) -> None:
 
 
 def check_lengths(lengths: Tensor, batch: int, longest: int) -> Tensor:
-    """Per-sequence lengths, one a batch row, from 1 to the padded length; returned as int64."""
+    """Per-sequence lengths, one per row of the batch, from 1 to the padded length; returned as int64."""
     lengths = torch.as_tensor(lengths)
     if lengths.shape != (batch,):
-        raise ValueError(f"lengths must have shape ({batch},), one a sequence, got {tuple(lengths.shape)}")
+        raise ValueError(f"lengths must have shape ({batch},), one per sequence, got {tuple(lengths.shape)}")
     if lengths.dtype.is_floating_point or lengths.dtype.is_complex or lengths.dtype == torch.bool:
         raise ValueError(f"lengths must be whole numbers, got {lengths.dtype}")
     if batch:

@@ -53,8 +53,8 @@ def size(nbytes: float) -> str:
 def duration(seconds: float) -> str:
     """Seconds as a person says it.
 
-    >>> duration(42), duration(150), duration(5400), duration(200_000)
-    ('42 s', '2.5 min', '1.5 h', '2.3 days')
+    >>> duration(42), duration(150), duration(9000), duration(200_000)
+    ('42 s', '2.5 min', '2.5 h', '2.3 days')
     """
     for unit, size, until in (("s", 1, 100), ("min", 60, 100 * 60), ("h", 3600, 48 * 3600)):
         if seconds < until:

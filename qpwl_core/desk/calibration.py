@@ -84,15 +84,15 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
     of_strangers, of_owners = [], []
     for _ in range(REPEATS):
         rows = [random.permutation(np.flatnonzero(person == j)) for j in range(len(names))]
-        kept = [own[:max(1, min(sequences, len(own) - n))] for own in rows]
+        kept = [theirs[:max(1, min(sequences, len(theirs) - n))] for theirs in rows]
         starts = np.cumsum([0, *map(len, kept)])[:-1]
         near = np.minimum.reduceat(distances[:, np.concatenate(kept)], starts, axis=1)         # (c, C)
-        for i, own in enumerate(rows):
-            groups = near[own[:len(own) // n * n]].reshape(-1, n, len(names)).mean(1)               # (knocks, C)
+        for i, theirs in enumerate(rows):
+            groups = near[theirs[:len(theirs) // n * n]].reshape(-1, n, len(names)).mean(1)         # (probes, C)
             others = random.permutation(np.delete(np.arange(len(names)), i))
             others = others[:len(others) // emulated * emulated].reshape(-1, emulated)         # disjoint desks
             of_strangers.append(groups[:, others].min(2).ravel())
-            of_owners.append(_own_distances(distances, own[len(kept[i]):], kept[i], n, sources))
+            of_owners.append(_genuine_distances(distances, theirs[len(kept[i]):], kept[i], n, sources))
     strangers, owners = np.sort(np.concatenate(of_strangers)), np.concatenate(of_owners)
     trials = int((counts // n).sum()) * ((len(names) - 1) // emulated)
     aimed = 1 - (1 - fmr) ** (emulated / enrolled)
@@ -101,8 +101,8 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
                        float(np.mean(owners > threshold)) if len(owners) else None, len(owners) // REPEATS)
 
 
-def _own_distances(distances, left: np.ndarray, kept: np.ndarray, n: int, sources) -> np.ndarray:
-    """d of an owner's sequences that are not enrolled, n at a time, to those that are. -> (knocks,)"""
+def _genuine_distances(distances, left: np.ndarray, kept: np.ndarray, n: int, sources) -> np.ndarray:
+    """d of an owner's sequences that are not enrolled, n at a time, to those that are. -> (probes,)"""
     between = distances[np.ix_(left, kept)]
     if sources is not None:
         between = np.where(sources[left][:, None] == sources[kept], np.inf, between)

@@ -1,4 +1,4 @@
-"""The enrolment database: who is enrolled with which embeddings, and a log of all decisions. One SQLite file a model.
+"""The enrolment database: who is enrolled with which embeddings, and a log of all decisions. One SQLite file per model.
 
 What was confirmed survives ``kill -9`` and a loss of power: every change is one short transaction that is on disk when
 the call returns. Any number of processes read while one writes; the next writer waits its turn. A file that is damaged,

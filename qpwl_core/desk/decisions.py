@@ -43,8 +43,8 @@ class Enrolled:
 
     def nearest_of(self, person: int, between: np.ndarray) -> np.ndarray:
         """Which sequence of a person is nearest to each presented one. (n, N) -> (n,)"""
-        own = np.flatnonzero(self.owner == person)
-        return own[between[:, own].argmin(1)]
+        theirs = np.flatnonzero(self.owner == person)
+        return theirs[between[:, theirs].argmin(1)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -41,7 +41,7 @@ class Space:
         return values
 
     def pairwise(self, a: Tensor, b: Tensor) -> np.ndarray:
-        """The model's own distance of every a to every b. (Q, *shape), (R, *shape) -> (Q, R)"""
+        """The model's distance of every a to every b. (Q, *shape), (R, *shape) -> (Q, R)"""
         return pairwise_by(METHODS[self.method].distance, a, b, self._levels, self.p).numpy()
 
     def by_filter(self, a: Tensor, b: Tensor) -> np.ndarray:
@@ -49,7 +49,7 @@ class Space:
         return filter_parts(METHODS[self.method].distance, self.split(a), self.split(b), self._levels, self.p).numpy()
 
     def split(self, values: Tensor) -> Tensor:
-        """Embeddings with their filters apart. (n, *shape) -> (n, K, numbers of one filter)"""
+        """Embeddings, filter by filter. (n, *shape) -> (n, K, numbers of one filter)"""
         return by_filter(values, METHODS[self.method], len(self.levels or ()))
 
     @property
@@ -66,11 +66,12 @@ def space_of(model: Model) -> Space:
 
 def space_of_gallery(gallery: Gallery) -> Space:
     """The space of the model that a gallery belongs to; the weights need not be loaded."""
-    levels = None if gallery.own is None else tuple(torch.from_numpy(gallery.own).float().tolist())
-    return Space(gallery.model, gallery.method, gallery.p, levels, tuple(own_values(gallery.select([0])).shape[1:]))
+    levels = None if gallery.model_levels is None else tuple(torch.from_numpy(gallery.model_levels).float().tolist())
+    shape = tuple(gallery_embeddings(gallery.select([0])).shape[1:])
+    return Space(gallery.model, gallery.method, gallery.p, levels, shape)
 
 
-def own_values(gallery: Gallery) -> Tensor:
-    """The model's own embeddings of the sequences of a gallery, to the precision of its file. (n, *shape)"""
+def gallery_embeddings(gallery: Gallery) -> Tensor:
+    """The model's embeddings of the sequences of a gallery, to the precision of its file. (n, *shape)"""
     _, values, _ = gallery.compared()
     return values.flatten(1) if METHODS[gallery.method].flatten else values

@@ -127,6 +127,22 @@ def resampled_pairs_auc(distances: np.ndarray, genuine: np.ndarray, first: np.nd
     return np.concatenate(values)
 
 
+def fmr_interval(scores: np.ndarray, threshold: float, *, resamples: int = 500, level: float = LEVEL,
+                 seed: int = 0) -> tuple[float, float]:
+    """What false match rate a threshold can promise, had other people been there to set it on. (R, S, S) -> low, high
+
+    The rate of these people's imposter trials at or below the threshold, with people resampled.
+    """
+    scores = np.asarray(scores, dtype=np.float64)
+    if scores.ndim != 3 or scores.shape[1] != scores.shape[2] or scores.shape[1] < 2:
+        raise ValueError(f"scores must be (R, S, S) of at least two people, got shape {scores.shape}")
+    let_in = (scores <= threshold).mean(0)
+    np.fill_diagonal(let_in, 0)
+    counts = resample_people(len(let_in), resamples, seed).astype(float)
+    trials = counts.sum(1)**2 - (counts**2).sum(1)
+    return percentiles(np.einsum("bj,jk,bk->b", counts, let_in, counts, optimize=True) / trials, level)
+
+
 def _curve_measures(matrix: np.ndarray, counts: np.ndarray, rates: tuple[float, ...]) -> dict:
     """EER and FNMR at fixed FMR of every resample of one repeat. (S, S), (B, S) -> {name: (B,)}
 

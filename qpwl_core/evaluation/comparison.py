@@ -54,22 +54,22 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
                              f"{odd!r}: name recordings with --data")
         if not np.array_equal(seen[first][1], seen[other][1]):
             notes.append(f"{first} and {other} cut the recordings differently, so that their draws differ")
-    rows = [{"model": first, "against": other, "n": n, **_apart(stacks[first][:, n - 1], stacks[other][:, n - 1])}
+    rows = [{"model": first, "against": other, "n": n, **_difference(stacks[first][:, n - 1], stacks[other][:, n - 1])}
             for other in others for n in range(1, stacks[first].shape[1] + 1)]
     return {"people": len(people[first]), "repeats": len(stacks[first]), "notes": [*dict.fromkeys(notes), CAVEAT],
             "models": summaries, "differences": rows}
 
 
-def _apart(one: np.ndarray, other: np.ndarray) -> dict:
+def _difference(one: np.ndarray, other: np.ndarray) -> dict:
     found = resample({0: one}).minus(resample({0: other}))
     return {name: found[name] for name in ("difference", "low", "high")} | {"p": repeats_test(one, other)}
 
 
 def _names(folders: list[str]) -> dict[str, str]:
-    """A short name for each folder: its own, or the whole path where two have the same."""
+    """A short name for each folder: its last part, or the whole path where two have the same."""
     folders = list(dict.fromkeys(str(Path(folder)) for folder in folders))
-    own = [Path(folder).resolve().name for folder in folders]
-    return {folder if own.count(name) > 1 else name: folder for name, folder in zip(own, folders, strict=True)}
+    names = [Path(folder).resolve().name for folder in folders]
+    return {folder if names.count(name) > 1 else name: folder for name, folder in zip(names, folders, strict=True)}
 
 
 def _known_people(name: str, model: Model, recordings: Recordings) -> list[str]:

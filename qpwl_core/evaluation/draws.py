@@ -29,11 +29,11 @@ class Draw:
 def draw(subjects, *, repeats: int = 10, observed: int = 5, seed: int = 0, groups=None) -> Draw:
     """Draw the observed sequences and the order of the people, for all repeats.
 
-    It depends on the seed, the names and, for each person, the number and order of that person's own sequences, not on
+    It depends on the seed, the names and, for each person, the number and order of that person's sequences, not on
     how people are mixed in storage. Repeat r is the same however many repeats are asked for.
 
-    ``groups`` (n,) names what may not be compared, such as the trial that several windows were cut from: enrolled
-    sequences of the same group as the observed one are ignored, whoever they are of. Where groups are a person's own,
+    ``groups`` (n,) names what may not be compared, such as the recording that several windows were cut from: enrolled
+    sequences of the same group as the observed one are ignored, whoever they are of. Where each group is of one person,
     this errs against the method: a genuine distance is then a minimum over fewer sequences than an imposter distance.
     Where people share groups, such as videos, it asks an easier question: the imposters most alike are ignored too.
     People are left out who have fewer than ``observed`` + 1 sequences or, with groups, for whom a draw could leave
@@ -62,12 +62,12 @@ def draw(subjects, *, repeats: int = 10, observed: int = 5, seed: int = 0, group
     note = (f"{len(left_out)} of {len(names)} subjects left out for too few sequences ({few}): {', '.join(left_out)}"
             if left_out else "")
     owner = np.where(enough, np.cumsum(enough) - 1, -1)[owner]
-    own = [np.flatnonzero(owner == person) for person in range(len(people))]
+    of_person = [np.flatnonzero(owner == person) for person in range(len(people))]
     chosen, order = np.empty((repeats, len(people), observed), dtype=int), np.empty((repeats, len(people)), dtype=int)
     for repeat in range(repeats):
         random = np.random.default_rng([seed, repeat])
         order[repeat] = random.permutation(len(people))
-        chosen[repeat] = [random.permutation(sequences)[:observed] for sequences in own]
+        chosen[repeat] = [random.permutation(sequences)[:observed] for sequences in of_person]
     return Draw(people, left_out, note, owner, groups, chosen, order)
 
 
@@ -75,7 +75,7 @@ def fair_groups(subjects: np.ndarray, sources: np.ndarray | None) -> np.ndarray 
     """What ``groups`` of the protocol should be: the recording that each window was cut from (gait), (n,).
 
     Windows of one recording are never compared, unless people have one recording each: then there would be nothing
-    left. None where every sequence is a recording of its own, or where that is so.
+    left. None where every sequence is a whole recording, or where that is so.
     """
     if sources is None or len(np.unique(sources)) == len(sources):
         return None
@@ -103,6 +103,6 @@ def _comparable(owner: np.ndarray, groups: np.ndarray, observed: int) -> np.ndar
 def _names(name: str, values, count: int | None = None) -> np.ndarray:
     values = np.asarray(values).astype(str)
     if values.ndim != 1 or len(values) == 0 or count not in (None, len(values)):
-        raise ValueError(f"{name} must hold one name a sequence{f', {count} of them' if count else ''}, got shape "
+        raise ValueError(f"{name} must hold one name per sequence{f', {count} of them' if count else ''}, got shape "
                          f"{values.shape}")
     return values

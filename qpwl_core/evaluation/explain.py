@@ -1,4 +1,4 @@
-"""Why two people are alike: which of their sequences met, and what each filter contributed (`filter_parts.py`)."""
+"""Why two people are alike: which of their sequences met, and the attribution to filters (`filter_parts.py`)."""
 
 from __future__ import annotations
 
@@ -56,18 +56,18 @@ def match_by_filter(gallery: Gallery, trials: Trials, n: int, repeat: int, point
 def explain_pair(trials: Trials, by_filter: np.ndarray, n: int, repeat: int, one: int, other: int):
     """Which sequences of person ``one`` met which of person ``other``, and which filters made them alike.
 
-    ``by_filter`` (S, S, K) is of :func:`match_by_filter`. -> two DataFrames: one row an observed sequence (observed,
-    nearest, distance, own, own_distance: the nearest of their own), and one row a filter (filter, pair, typical: the
-    median over all pairs of different people, own), the filter that did most to bring them together first.
+    ``by_filter`` (S, S, K) is of :func:`match_by_filter`. -> two DataFrames: one row per observed sequence (observed,
+    nearest, distance, genuine, genuine_distance: the nearest of person ``one``), and one row per filter (filter, pair,
+    typical: the median over all pairs of different people, genuine), what did most to bring them together first.
     """
     import pandas as pd
 
     observed, nearest = nearest_sequences(trials, n, repeat)
-    rows, met, own = observed[one], nearest[one, :, other], nearest[one, :, one]
+    rows, met, genuine = observed[one], nearest[one, :, other], nearest[one, :, one]
     sequences = pd.DataFrame({"observed": rows, "nearest": met, "distance": trials.distances[rows, met],
-                              "own": own, "own_distance": trials.distances[rows, own]})
+                              "genuine": genuine, "genuine_distance": trials.distances[rows, genuine]})
     strangers = by_filter[~np.eye(len(by_filter), dtype=bool)]                               # (S·(S−1), K)
     filters = pd.DataFrame({"filter": np.arange(by_filter.shape[2]), "pair": by_filter[one, other],
-                            "typical": np.median(strangers, axis=0), "own": by_filter[one, one]})
+                            "typical": np.median(strangers, axis=0), "genuine": by_filter[one, one]})
     order = (filters["pair"] - filters["typical"]).sort_values(kind="stable").index
     return sequences, filters.loc[order].reset_index(drop=True)

@@ -140,7 +140,7 @@ def d_prime(genuine, imposter) -> float | None:
     """
     genuine, imposter = _checked(genuine, imposter)
     if min(len(genuine), len(imposter)) < 2 or np.ptp(genuine) == np.ptp(imposter) == 0:
-        return None  # told by the range: rounding can give equal numbers a variance
+        return None  # judged by the range: rounding can give equal numbers a variance
     spread = np.sqrt((genuine.var(ddof=1) + imposter.var(ddof=1)) / 2)
     return float((imposter.mean() - genuine.mean()) / spread) if spread > 0 else None
 

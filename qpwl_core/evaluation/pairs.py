@@ -16,7 +16,7 @@ from qpwl_core.transport.distances import pairwise_wasserstein
 
 
 def some_of_each(subjects, sources, each: int) -> np.ndarray:
-    """Indices of at most ``each`` sequences a person, person by person, spread over that person's recordings.
+    """Indices of at most ``each`` sequences per person, person by person, spread over that person's recordings.
 
     >>> some_of_each(["b", "a", "a", "a"], [0, 1, 1, 2], each=2).tolist()
     [1, 3, 0]
@@ -64,7 +64,7 @@ def pairs_of(subjects, sources) -> Pairs:
 
 
 def filter_aucs(values: Tensor, levels: Tensor, pairs: Pairs, p: float = 1.0) -> np.ndarray:
-    """How well each filter alone tells people apart: the AUC of its own W_p over the pairs. (n, K, L) -> (K,)"""
+    """How well each filter alone tells people apart: the AUC of its W_p over the pairs. (n, K, L) -> (K,)"""
     distances = pairs.of(pairwise_wasserstein(values, values, levels, p, per_filter=True).numpy())   # (P, K)
     return np.array([auc(column[pairs.genuine], column[~pairs.genuine]) for column in distances.T])
 
@@ -124,14 +124,14 @@ def draw_triple(subjects, sources, seed: int) -> tuple[int, int, int]:
     """
     subjects, sources = np.asarray(subjects), np.asarray(sources)
     random = np.random.default_rng(seed)
-    own, strange = _rows(subjects, sources)
-    possible = np.flatnonzero(own.any(axis=1) & strange.any(axis=1))
+    genuine, imposter = _rows(subjects, sources)
+    possible = np.flatnonzero(genuine.any(axis=1) & imposter.any(axis=1))
     if not len(possible):
         raise ValueError("subjects must name two people or more, one of them with two recordings")
     people = np.unique(subjects[possible])
     anchor = random.choice(possible[subjects[possible] == random.choice(people)])   # people alike, however many theirs
-    other = random.choice(np.unique(subjects[strange[anchor]]))
-    return (int(anchor), int(random.choice(np.flatnonzero(own[anchor]))),
+    other = random.choice(np.unique(subjects[imposter[anchor]]))
+    return (int(anchor), int(random.choice(np.flatnonzero(genuine[anchor]))),
             int(random.choice(np.flatnonzero(subjects == other))))
 
 
@@ -143,11 +143,11 @@ def strangers_nearer(distances: np.ndarray, subjects, sources) -> tuple[int, int
     >>> strangers_nearer(np.array([[0, 2, 1], [2, 0, 3], [1, 3, 0]]), ["ann", "ann", "bob"], [0, 1, 2])
     (1, 2)
     """
-    own, strange = _rows(np.asarray(subjects), np.asarray(sources))
+    genuine, imposter = _rows(np.asarray(subjects), np.asarray(sources))
     nearer = 0
-    for row, mine, theirs in zip(np.asarray(distances), own, strange, strict=True):
-        nearer += int(np.searchsorted(np.sort(row[theirs]), row[mine], side="left").sum())
-    return nearer, int((own.sum(axis=1) * strange.sum(axis=1)).sum())
+    for row, same, other in zip(np.asarray(distances), genuine, imposter, strict=True):
+        nearer += int(np.searchsorted(np.sort(row[other]), row[same], side="left").sum())
+    return nearer, int((genuine.sum(axis=1) * imposter.sum(axis=1)).sum())
 
 
 def _rows(subjects, sources):

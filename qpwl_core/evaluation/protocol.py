@@ -1,7 +1,7 @@
 """The experiment of the paper: from one distance matrix to verification, identification and imposters.
 
-For each person and repeat, five sequences drawn at random are *observed*, all others are *enrolled*. The distance of
-the first n observed sequences of a person to person j is the mean of their distances to j's nearest enrolled sequence,
+For each person and repeat, five sequences drawn at random are *observed* (probes), all others are *enrolled*. The score
+of the first n observed sequences against person j is the mean of their distances to j's nearest enrolled sequence,
 
     d_j(n) = 1/n Σ_{i ≤ n} min_{s enrolled, of j} d(s_i, s).
 
@@ -43,7 +43,7 @@ def person_distances(distances, drawn: Draw) -> np.ndarray:
 def verification(distances, subjects, *, repeats: int = 10, observed: int = 5, seed: int = 0, groups=None):
     """Is this the person it claims to be? Every (observed, claimed) pair of people is one trial.
 
-    -> DataFrame, one row a repeat and n: repeat, n, subjects, trials, auc, eer
+    -> DataFrame, one row per repeat and n: repeat, n, subjects, trials, auc, eer
     """
     drawn = draw(subjects, repeats=repeats, observed=observed, seed=seed, groups=groups)
     rows = []
@@ -61,7 +61,7 @@ def identification(distances, subjects, *, fractions=IDENTIFICATION_FRACTIONS, n
 
     The fractions of one repeat are nested, rounded (half up) to people, and at least two of them. A tie of t nearest
     people counts 1/t where the right one is among them, as if broken at random.
-    -> DataFrame, one row a repeat and fraction: repeat, n, fraction, subjects, accuracy
+    -> DataFrame, one row per repeat and fraction: repeat, n, fraction, subjects, accuracy
     """
     fractions = _fractions(fractions, 1.0)
     drawn = draw(subjects, repeats=repeats, observed=observed, seed=seed, groups=groups)
@@ -80,8 +80,8 @@ def imposters(distances, subjects, *, fractions=IMPOSTER_FRACTIONS, n: int = 5, 
     """Is it anyone we know? A random half of the people is never enrolled; min_j d_j(n) is held against a threshold.
 
     Half is rounded down; of the others, a growing fraction of *all* people is enrolled (nested, rounded half up, at
-    least one person). Enrolled people are told from imposters.
-    -> DataFrame, one row a repeat and fraction: repeat, n, fraction, enrolled, imposters, auc, eer
+    least one person). Enrolled people are separated from imposters.
+    -> DataFrame, one row per repeat and fraction: repeat, n, fraction, enrolled, imposters, auc, eer
     """
     fractions = _fractions(fractions, 0.5)
     drawn = draw(subjects, repeats=repeats, observed=observed, seed=seed, groups=groups)
@@ -100,7 +100,7 @@ def scores(distances, subjects, *, n: int = 5, repeat: int | None = None, repeat
            seed: int = 0, groups=None):
     """The distances behind :func:`verification`, of one repeat or, by default, of all.
 
-    -> DataFrame, one row a repeat and pair: repeat, observed_subject, claimed_subject, genuine, distance
+    -> DataFrame, one row per repeat and pair: repeat, observed_subject, claimed_subject, genuine, distance
     """
     import pandas as pd
 
@@ -174,7 +174,7 @@ def _fractions(fractions, most: float) -> list[float]:
 
 
 def _square(distances, count: int) -> np.ndarray:
-    """The distance matrix as NumPy, checked: (n, n), one row and one column a sequence, finite."""
+    """The distance matrix as NumPy, checked: (n, n), one row and one column per sequence, finite."""
     if hasattr(distances, "detach"):
         distances = distances.detach().cpu()
         distances = (distances.float() if distances.dtype.itemsize < 4 else distances).numpy()
@@ -184,7 +184,7 @@ def _square(distances, count: int) -> np.ndarray:
     if distances.ndim != 2 or distances.shape[0] != distances.shape[1]:
         raise ValueError(f"distances must be a square matrix (n, n), got shape {distances.shape}")
     if len(distances) != count:
-        raise ValueError(f"subjects must hold one name a row of distances, got {count} for {len(distances)} rows")
+        raise ValueError(f"subjects must hold one name per row of distances, got {count} for {len(distances)} rows")
     finite = np.isfinite(distances)
     if not finite.all():
         raise ValueError(f"distances must be finite, got {int((~finite).sum())} NaN or infinite values")

@@ -14,7 +14,7 @@ from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.draws import Draw, draw, fair_groups
 from qpwl_core.evaluation.protocol import person_distances
 
-RATES = (0.1, 0.01, 0.001)         # false match rates at which false non-matches are told
+RATES = (0.1, 0.01, 0.001)         # false match rates at which false non-matches are reported
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,9 +94,9 @@ def same_fmr(imposter, fmr: float) -> float:
 
 
 def attack(scores, threshold: float, people):
-    """Every person knocks as an imposter: all others are enrolled, and the nearest decides. (S, S) -> DataFrame
+    """Every person is presented as an imposter: all others are enrolled, and the nearest decides. (S, S) -> DataFrame
 
-    One row a person: imposter, nearest, distance, gets_in (distance <= threshold), nearest first.
+    One row per person: imposter, nearest, distance, gets_in (distance <= threshold), nearest first.
     """
     import pandas as pd
 

@@ -5,6 +5,7 @@ Padded frames never count, and gradients stay finite, also for sequences of one 
 """
 
 import math
+from collections.abc import Callable
 
 import torch
 from torch import Tensor, nn
@@ -12,8 +13,10 @@ from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_float, check_lengths, check_whole
 from qpwl_core.models.networks import padded_frames
+from qpwl_core.models.pyramid import QuantilePyramid
 from qpwl_core.transport.quantiles import QuantileLayer, empirical_quantiles
 
+FRAMES = 128             # of a sequence that is compared as it is
 FLOOR = 1e-6             # added to variances: the root of nought has no finite slope
 
 
@@ -66,7 +69,7 @@ class SlicedWassersteinPooling(nn.Module):
 
     (B, K, T), (B,) -> (B, slices·points). A slice is a learned direction of unit length in the space of the K filters;
     along it the frames have a quantile function. Each of the ``points`` learned references of a slice is moved by the
-    Monge map to the quantile of its own rank, and the embedding is by how much. The n-th of M references takes
+    Monge map to the quantile of its rank, and the embedding is by how much. The n-th of M references takes
     Q̃((n−1)/M), so that M frames go to M references one to one.
     """
 
@@ -92,7 +95,7 @@ def _checked(y: Tensor, lengths: Tensor) -> tuple[Tensor | None, Tensor]:
     """The padding of filters (B, 1, T), None where nothing is padded, and the lengths."""
     check_float("y", y, dims=3)
     if y.shape[2] == 0:
-        raise ValueError("y must hold at least one frame a sequence, got T = 0")
+        raise ValueError("y must hold at least one frame per sequence, got T = 0")
     lengths = check_lengths(lengths, y.shape[0], y.shape[2])
     return padded_frames(y, lengths), lengths
 
@@ -115,13 +118,31 @@ def _moments(y: Tensor, weights: Tensor, padding: Tensor | None) -> tuple[Tensor
     return mean[..., 0], (variance + FLOOR)[..., 0].sqrt()
 
 
-# Name -> module, given the number of filters K and of quantile points M.
-AGGREGATIONS = {
-    "quantile": lambda filters, points: QuantileLayer(points),
-    "quantile-fixed": lambda filters, points: QuantileLayer(points, learn_levels=False),
-    "max": lambda filters, points: MaxPooling(),
-    "mean": lambda filters, points: MeanPooling(),
-    "mean-std": lambda filters, points: MeanStdPooling(),
-    "attentive": lambda filters, points: AttentiveStatistics(filters),
-    "sliced-wasserstein": lambda filters, points: SlicedWassersteinPooling(filters, filters, points),
+class Frames(nn.Module):
+    """No aggregation: the sequence itself, brought to one number of frames along straight lines. -> (B, K, FRAMES)"""
+
+    def __init__(self):
+        super().__init__()
+        self.frames = nn.Parameter(torch.tensor(float(FRAMES)), requires_grad=False)      # so that a file says it
+
+    def forward(self, y: Tensor, lengths: Tensor) -> Tensor:
+        _, lengths = _checked(y, lengths)
+        place = torch.linspace(0, 1, FRAMES, dtype=torch.double) * (lengths[:, None] - 1)     # (B, FRAMES)
+        below = place.long()
+        above = torch.minimum(below + 1, lengths[:, None] - 1)
+        low, high = (y.gather(2, index.to(y.device)[:, None].expand(-1, y.shape[1], -1)) for index in (below, above))
+        return torch.lerp(low, high, (place - below).to(y.device, y.dtype)[:, None])
+
+
+# Name -> module, given the number of filters K, of quantile points M, and the storeys of a pyramid.
+AGGREGATIONS: dict[str, Callable[[int, int, tuple[int, ...]], nn.Module]] = {
+    "quantile": lambda filters, points, storeys: QuantileLayer(points),
+    "quantile-fixed": lambda filters, points, storeys: QuantileLayer(points, learn_levels=False),
+    "quantile-pyramid": lambda filters, points, storeys: QuantilePyramid(points, storeys),
+    "max": lambda filters, points, storeys: MaxPooling(),
+    "mean": lambda filters, points, storeys: MeanPooling(),
+    "mean-std": lambda filters, points, storeys: MeanStdPooling(),
+    "attentive": lambda filters, points, storeys: AttentiveStatistics(filters),
+    "sliced-wasserstein": lambda filters, points, storeys: SlicedWassersteinPooling(filters, filters, points),
+    "frames": lambda filters, points, storeys: Frames(),
 }

@@ -7,8 +7,11 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from qpwl_core.data.domains import DOMAINS
+from qpwl_core.models.pyramid import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
+# Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
+LATER = ("pyramid", "forgeries", "device_copies")
 
 
 @dataclass(frozen=True)
@@ -24,10 +27,10 @@ class Config:
     dilation: int = 1
     stride: int = 1
     batch_norm: bool = False
-    width: float = 1.0               # of the layers of jaeger-2019, whose network is its own
+    width: float = 1.0               # of the layers of jaeger-2019, which has another network
     points: int = 16                 # M
     p: float = 1.0
-    multi_class: bool = True         # form of the Wasserstein loss: one logarithm an anchor, or the paper's sum
+    multi_class: bool = True         # form of the Wasserstein loss: one logarithm per anchor, or the paper's sum
     both_ways: bool = False          # each of a pair is the anchor once, or the first one alone, as in the paper
     # the training
     pairs: int = 32                  # N: people in a batch, two sequences each
@@ -39,10 +42,13 @@ class Config:
     channel_dropout: float = 0.0     # fraction of the channels of a sequence that a batch hides, drawn at random
     validate_every: int = 50
     patience: int = 0                # validations without a better one before it stops; 0 is never
-    validation: float = 0.2          # fraction of the people set apart to validate on
+    validation: float = 0.2          # fraction of the people set aside to validate on
     seed: int = 0
     device: str = "auto"
     recipe: dict = field(default_factory=dict)   # options of the domain's preprocessing recipe
+    pyramid: str = "1+2+4"           # of qp-wl-pyramid: the whole sequence, its halves, its quarters
+    forgeries: int = 0               # of each person in a batch that join it as negatives of that person
+    device_copies: int = 0           # of each training sequence, as another device would have recorded it
 
     def __post_init__(self):
         from qpwl_core.models.methods import METHODS
@@ -52,7 +58,7 @@ class Config:
         if self.domain not in DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {self.domain!r}")
         least = {"filters": 1, "layers": 1, "kernel": 1, "dilation": 1, "stride": 1, "points": 1, "pairs": 2,
-                 "iterations": 1, "validate_every": 1, "patience": 0, "seed": 0}
+                 "iterations": 1, "validate_every": 1, "patience": 0, "seed": 0, "forgeries": 0, "device_copies": 0}
         for name, bound in least.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < bound:
@@ -75,14 +81,17 @@ class Config:
         for name in ("batch_norm", "multi_class", "both_ways"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+        pyramid_of(self.pyramid)
         if not isinstance(self.device, str):
             raise ValueError(f"device must be the name of a device, not {self.device!r}")
         if not isinstance(self.recipe, dict):
             raise ValueError(f"recipe must be a dict of options, not {type(self.recipe).__name__}")
-        object.__setattr__(self, "recipe", dict(self.recipe))        # its own, so that none changes another's
+        object.__setattr__(self, "recipe", dict(self.recipe))        # a copy, so that none changes another's
 
     def to_dict(self) -> dict:
-        return asdict(self)
+        """All fields, ready for JSON; those of `LATER` only where they are in use."""
+        standard = {f.name: f.default for f in fields(self)}
+        return {name: value for name, value in asdict(self).items() if name not in LATER or value != standard[name]}
 
     @classmethod
     def from_dict(cls, stored: dict) -> Config:
@@ -106,10 +115,12 @@ QUICK: dict[str, dict[str, Any]] = {
              "recipe": {"seconds": 5.0, "keep": 4}},
     "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
             "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
+    "signature": {"batch_norm": True, "filters": 64, "layers": 5, "p": 2.0, "pairs": 48, "iterations": 300,
+                  "forgeries": 1},
     "generic": {"iterations": 300, "pairs": 16},
 }
 # The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe
-# does where it is told nothing). Kernel, filters and N are not public, so they are ours.
+# does where nothing is given). Kernel, filters and N are not public, so they are ours.
 PAPER: dict[str, Any] = {"layers": 16, "filters": 64, "learning_rate": 1e-4, "iterations": 50_000,
                          "validate_every": 1000, "multi_class": False, "patience": 10}
 

@@ -20,6 +20,7 @@ from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Embeddings, Model
+from qpwl_core.models.pyramid import QuantilePyramid, piece_names, pyramid_of
 from qpwl_core.transport.distances import MEASURES, pairwise_by
 from qpwl_core.transport.quantiles import empirical_quantiles
 
@@ -44,6 +45,7 @@ class Gallery:
     p: float                          # order of the model's distance
     model: str                        # sha256 of the weights that saw this
     imitates: np.ndarray | None = None  # (n,) whom a forgery imitates, "" where nobody; None where there is none
+    pyramid: str = "1"                # the pieces whose functions ``values`` has, piece after piece: K is P times Γ's
 
     def __len__(self):
         return len(self.values)
@@ -111,6 +113,12 @@ class Gallery:
             return measure, seen.values, seen.levels
         return measure, seen.values[..., 1:-1] if measure == "cosine" else seen.values, None
 
+    def filter_name(self, k: int) -> str:
+        """What to call filter k, from 0; of a pyramid also the piece that it looks at."""
+        names = piece_names(pyramid_of(self.pyramid))
+        piece, number = divmod(k, self.values.shape[1] // len(names))
+        return f"filter {number + 1}" + (f", {names[piece]}" if names[piece] != "whole" else "")
+
     def save(self, folder) -> None:
         """Write ``gallery.safetensors`` into the folder of a model; quantile functions in float16."""
         arrays = {"values": self.values.astype(np.float16), "levels": self.levels, "sources": self.sources}
@@ -120,6 +128,8 @@ class Gallery:
                  "method": self.method, "p": self.p, "model": self.model}
         if self.imitates is not None:
             facts["imitates"] = self.imitates.tolist()
+        if self.pyramid != "1":
+            facts["pyramid"] = self.pyramid
         write_tensors(Path(folder) / "gallery.safetensors", arrays, facts)
 
 
@@ -127,12 +137,17 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
     """What a model sees in people it was not trained on; ``progress(done, of)`` is called on the way, part by part."""
     method, network, learned = METHODS[model.config.method], model.embedder.network, model.embedder.levels
     model_levels = None if learned is None else learned.detach().cpu().double().numpy()
-    levels = dense_levels(model_levels) if method.network == "conv" else np.array([0.0, 1.0])
+    if method.distance == "dtw":
+        raise ValueError("dynamic time warping compares sequences as they are, which a gallery does not keep")
+    levels = dense_levels(model_levels) if method.network != "jaeger" else np.array([0.0, 1.0])
     dense, offset = torch.from_numpy(levels), 0
     parts: list[dict[str, Any]] = []
 
     def quantiles(x: Tensor, lengths: Tensor) -> Tensor:
         filters, counts = network(x, lengths)
+        aggregation = model.embedder.aggregation
+        if isinstance(aggregation, QuantilePyramid):
+            return aggregation.at(filters, counts, dense)
         return empirical_quantiles(filters, counts, dense)
 
     for part, recordings in (("test", test), ("calibration", calibration)):
@@ -151,7 +166,7 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
     if not (joined["imitates"] != "").any():
         joined["imitates"] = None
     return Gallery(**joined, levels=levels, model_levels=model_levels, method=method.name, p=model.config.p,
-                   model=model.checksum)
+                   model=model.checksum, pyramid=model.config.pyramid if "pyramid" in method.aggregation else "1")
 
 
 def load_gallery(folder) -> Gallery:
@@ -169,7 +184,7 @@ def load_gallery(folder) -> Gallery:
             arrays.get("vectors"), np.array(facts["subjects"], dtype=str),
             None if facts["stimuli"] is None else np.array(facts["stimuli"], dtype=str), arrays["sources"],
             np.array(facts["parts"], dtype=str), facts["method"], float(facts["p"]), str(facts["model"]),
-            np.array(facts["imitates"], dtype=str) if "imitates" in facts else None)
+            np.array(facts["imitates"], dtype=str) if "imitates" in facts else None, str(facts.get("pyramid", "1")))
         _check(gallery)
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path} is not a gallery this version understands: {error}") from None
@@ -206,6 +221,8 @@ def _check(gallery: Gallery) -> None:
             raise ValueError(f"{name} must hold one entry per sequence, {n} of them")
     if not set(gallery.parts.tolist()) <= set(PARTS):
         raise ValueError(f"parts must be {' or '.join(PARTS)}")
+    if gallery.values.shape[1] % sum(pyramid_of(gallery.pyramid)):
+        raise ValueError(f"values must have as many filters for each piece of the pyramid {gallery.pyramid}")
     if gallery.method not in METHODS:
         raise ValueError(f"there is no method {gallery.method!r}")
     if (gallery.model_levels is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):

@@ -1,4 +1,8 @@
-"""Losses on the (N, N) matrix of a batch of N pairs: row i is anchor i against every positive."""
+"""Losses on the (N, N) matrix of a batch of N pairs: row i is anchor i against every positive.
+
+``negatives`` (N, F) are more sequences that anchor i must be far from, such as forgeries of that very person,
+infinitely far where there is none.
+"""
 
 import torch
 from torch import Tensor
@@ -7,8 +11,8 @@ from torch.nn import functional as F
 from qpwl_core.common.checks import check_square
 
 
-def wasserstein_loss(distances: Tensor, multi_class: bool = False) -> Tensor:
-    """The paper's loss (Equation 8): Σ_i Σ_{j≠i} softplus(d_ii − d_ij), one term a pair of pairs. (N, N) -> ()
+def wasserstein_loss(distances: Tensor, multi_class: bool = False, negatives: Tensor | None = None) -> Tensor:
+    """The paper's loss (Equation 8): Σ_i Σ_{j≠i} softplus(d_ii − d_ij), one term per pair of pairs. (N, N) -> ()
 
     ``multi_class`` puts the negatives of an anchor into one logarithm, Σ_i log(1 + Σ_{j≠i} exp(d_ii − d_ij)), which
     attends to the hard ones.
@@ -18,12 +22,13 @@ def wasserstein_loss(distances: Tensor, multi_class: bool = False) -> Tensor:
     """
     check_square("distances", distances)
     if multi_class:
-        return F.cross_entropy(-distances, torch.arange(len(distances), device=distances.device), reduction="sum")
-    own = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
-    return F.softplus(distances.diagonal()[:, None] - distances)[own].sum()
+        return F.cross_entropy(-_with(distances, negatives), _diagonal(distances), reduction="sum")
+    off_diagonal = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
+    loss = F.softplus(distances.diagonal()[:, None] - distances)[off_diagonal].sum()
+    return loss if negatives is None else loss + F.softplus(distances.diagonal()[:, None] - negatives).sum()
 
 
-def n_pair_loss(similarities: Tensor, temperature: float = 1.0) -> Tensor:
+def n_pair_loss(similarities: Tensor, temperature: float = 1.0, negatives: Tensor | None = None) -> Tensor:
     """N-pair loss (Sohn 2016): mean_i log(1 + Σ_{j≠i} exp((s_ij − s_ii)/temperature)). (N, N) -> ()
 
     On cosines and without a temperature below 1 it cannot fall under log(1 + (N−1)e⁻²).
@@ -31,12 +36,12 @@ def n_pair_loss(similarities: Tensor, temperature: float = 1.0) -> Tensor:
     check_square("similarities", similarities)
     if not 0 < temperature < float("inf"):
         raise ValueError(f"temperature must be a positive number, got {temperature}")
-    target = torch.arange(len(similarities), device=similarities.device)
-    return F.cross_entropy(similarities / temperature, target)
+    return F.cross_entropy(_with(similarities, negatives) / temperature, _diagonal(similarities))
 
 
-def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float = 50.0, base: float = 0.5) -> Tensor:
-    """Multi-similarity loss (Wang et al. 2019), on cosines, with one positive an anchor. (N, N) -> ()
+def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float = 50.0, base: float = 0.5,
+                          negatives: Tensor | None = None) -> Tensor:
+    """Multi-similarity loss (Wang et al. 2019), on cosines, with one positive per anchor. (N, N) -> ()
 
     mean_i [log(1 + exp(−alpha (s_ii − base)))/alpha + log(1 + Σ_{j≠i} exp(beta (s_ij − base)))/beta]
     """
@@ -44,7 +49,18 @@ def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float 
     for name, value in (("alpha", alpha), ("beta", beta)):
         if not 0 < value < float("inf"):
             raise ValueError(f"{name} must be a positive number, got {value}")
-    own = torch.eye(len(similarities), dtype=torch.bool, device=similarities.device)
+    diagonal = torch.eye(len(similarities), dtype=torch.bool, device=similarities.device)
     attract = F.softplus(-alpha * (similarities.diagonal() - base)) / alpha
-    repel = (beta * (similarities - base)).masked_fill(own, 0).logsumexp(1) / beta    # exp(0) is the 1 in the sum
-    return (attract + repel).mean()
+    exponents = (beta * (similarities - base)).masked_fill(diagonal, 0)                    # exp(0) is the 1 in the sum
+    if negatives is not None:
+        exponents = torch.cat([exponents, beta * (negatives - base)], 1)
+    return (attract + exponents.logsumexp(1) / beta).mean()
+
+
+def _with(matrix: Tensor, negatives: Tensor | None) -> Tensor:
+    return matrix if negatives is None else torch.cat([matrix, negatives], 1)
+
+
+def _diagonal(matrix: Tensor) -> Tensor:
+    """The right column of each row. (N,)"""
+    return torch.arange(len(matrix), device=matrix.device)

@@ -22,8 +22,10 @@ from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.batching import by_length, collate
 from qpwl_core.models.config import Config
+from qpwl_core.models.embedder import Embedder, build_embedder
 from qpwl_core.models.jaeger import velocity_channels
-from qpwl_core.models.methods import METHODS, Embedder, build_embedder
+from qpwl_core.models.methods import METHODS
+from qpwl_core.models.pyramid import pyramid_of
 
 FORMAT, VERSION = "qpwl-model", 1
 BUDGET = 1 << 17      # padded samples in a batch to embed: enough to keep two cores busy, small enough for any laptop
@@ -173,13 +175,15 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
         config.method, len(channels), filters=config.filters, layers=config.layers, kernel=config.kernel,
         dilation=config.dilation, stride=config.stride, points=config.points, p=config.p,
         batch_norm=config.batch_norm, multi_class=config.multi_class, both_ways=config.both_ways, classes=classes,
-        length=length, velocity=velocity_channels(channels), width=config.width)
+        length=length, velocity=velocity_channels(channels), width=config.width, storeys=pyramid_of(config.pyramid))
 
 
 def _least_weights(config: Config, length: int) -> float:
     """A number of weights that the network of a Config has at least."""
     if METHODS[config.method].network == "jaeger":
         return (256 * config.width) ** 2 + (length >> 9) * 512 * config.width * 256 * config.width
+    if METHODS[config.method].network == "none":
+        return 0
     return config.filters**2 * config.kernel * (config.layers - 1) + config.filters + config.layers + (
         config.points if METHODS[config.method].aggregation == "quantile" else 0)
 

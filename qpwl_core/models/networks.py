@@ -14,7 +14,7 @@ SLOPE = 0.25             # of a PReLU before training
 
 
 class ConvStack(nn.Module):
-    """Γ: stacked 1-D convolutions, each with a PReLU of one slope a filter. (B, D, T), (B,) -> (B, K, T'), (B,)
+    """Γ: stacked 1-D convolutions, each with a PReLU of one slope per filter. (B, D, T), (B,) -> (B, K, T'), (B,)
 
     A sequence comes out the same alone and in any batch: padded frames are zero before every convolution, as the frames
     beyond its ends are, and in what comes out. ``dilation``: one for all layers, or a tuple that the layers go through
@@ -32,7 +32,7 @@ class ConvStack(nn.Module):
             raise ValueError(f"kernel must be odd, so that it has a middle, got {kernel}")
         dilations, strides = _several("dilation", dilation), _several("stride", stride)
         if len(strides) > layers or len(dilations) > layers:
-            raise ValueError(f"stride and dilation must have at most one entry a layer, got {len(strides)} and "
+            raise ValueError(f"stride and dilation must have at most one entry per layer, got {len(strides)} and "
                              f"{len(dilations)} for {layers} layers")
         self.channels = channels
         self.strides = strides + (1,) * (layers - len(strides))
@@ -82,8 +82,24 @@ class ConvStack(nn.Module):
         return sum(others, first)
 
 
+class Identity(nn.Module):
+    """No network: the channels of the recipe are the filters. (B, D, T), (B,) -> (B, D, T), (B,)"""
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.channels = channels
+
+    def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        check_input(x, self.channels)
+        return x, check_lengths(lengths, x.shape[0], x.shape[2])
+
+    def slope_penalty(self) -> Tensor:
+        """Nought: there are no PReLUs here."""
+        return torch.zeros(())
+
+
 class FastPReLU(nn.PReLU):
-    """PReLU, one slope a filter. (B, K, T) -> (B, K, T)
+    """PReLU, one slope per filter. (B, K, T) -> (B, K, T)
 
     On a CPU, PyTorch's own takes half as long as a convolution, forward and back. Our kernel takes a tenth of that;
     where there is none, lerp(relu(x), x, slope) takes half of it.

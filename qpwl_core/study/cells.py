@@ -1,7 +1,7 @@
 """A cell of a study: one training, tested. It is there, whole, or it is not; what was interrupted goes on.
 
 A cell lives in ``OUT/cells/<set>-<method>-<seed>/``: card.json and model.safetensors (a model like any other),
-gallery.safetensors, distances.safetensors (the model's own, in full precision, between all sequences of the people to
+gallery.safetensors, distances.safetensors (the model's, in full precision, between all sequences of the people to
 test and of those to calibrate on), scores.json (all that a report needs) and metrics.jsonl (its training).
 """
 
@@ -18,7 +18,7 @@ import torch
 
 from qpwl_core.common.files import FileError, read_json, read_tensors, write_json, write_tensors
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.data.splits import people_apart
+from qpwl_core.data.splits import split_validation
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model
@@ -81,16 +81,17 @@ def make_cell(cell: Cell, out, data, threads: int) -> dict:
 
 
 def _make(cell: Cell, out: Path, data) -> None:
-    own, config, run = SETS[cell.set], cell.config, run_of(cell, out)
-    recordings = own.load(data, PRESETS[cell.preset].people)
-    learn, test = own.parts(recordings, cell.seed)
-    training, calibration = people_apart(learn, config.validation, config.seed)
+    studied, config, run = SETS[cell.set], cell.config, run_of(cell, out)
+    recordings = studied.load(data, PRESETS[cell.preset].people)
+    learn, test = studied.parts(recordings, cell.seed)
+    training, calibration = split_validation(learn, config.validation, config.seed)
     model = deque(train(config, learn, run, resume=(run / "config.json").exists()), maxlen=1).pop().model
     assert model is not None, "the last record carries it"
-    parts = {"test": distances_of(model, test, own.fixed), "calibration": distances_of(model, calibration, own.fixed)}
+    parts = {"test": distances_of(model, test, studied.fixed),
+             "calibration": distances_of(model, calibration, studied.fixed)}
     scores = score(parts["test"], parts["calibration"], cell.seed)
     model.card |= {
-        "title": f"{own.title} · {METHODS[cell.method].title}", "set": cell.set, "terms": own.terms,
+        "title": f"{studied.title} · {METHODS[cell.method].title}", "set": cell.set, "terms": studied.terms,
         "split": {"train": _people(training), "validation": _people(calibration), "test": _people(test)},
         "results": scores["results"], "notes": scores["notes"],
         "reproduce": f"{cell.command} --threads {torch.get_num_threads()}"}
@@ -107,7 +108,7 @@ def _make(cell: Cell, out: Path, data) -> None:
 
 
 def distances_of(model: Model, recordings: Recordings, fixed: bool) -> Distances:
-    """The model's own distances. Pieces of fixed length were cut before the model saw them: sources say of what."""
+    """The model's distances. Pieces of fixed length were cut before the model saw them: sources say of what."""
     embeddings = model.embed(recordings)
     sources = embeddings.sources
     if fixed and recordings.stimuli is not None:

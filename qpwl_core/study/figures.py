@@ -46,8 +46,8 @@ def _curve(figure, method: str, x, y, se=None, text="", mode="lines", shaded=Fal
 
 def _each(frame, name: str):
     """The rows of a set, method by method."""
-    own = frame[frame["set"] == name]
-    return own.groupby("method", sort=False)
+    rows = frame[frame["set"] == name]
+    return rows.groupby("method", sort=False)
 
 
 def _up_to_one(figure, values, errors) -> None:
@@ -60,8 +60,8 @@ def roc(tables: dict, name: str, n: int = 5):
     """Mean ROC curves with their standard error, as in Figures 2, 5 and 7 of the paper."""
     curves = tables["roc"][tables["roc"]["n"] == n]
     figure = _figure("false positive rate", "true positive rate")
-    for method, own in _each(curves, name):
-        _curve(figure, method, own["fpr"].to_numpy(), own["tpr"].to_numpy(), own["se"].to_numpy(), shaded=True)
+    for method, rows in _each(curves, name):
+        _curve(figure, method, rows["fpr"].to_numpy(), rows["tpr"].to_numpy(), rows["se"].to_numpy(), shaded=True)
     lowest = curves[(curves["set"] == name) & (curves["fpr"] == 0.01)]["tpr"].min()
     figure.update_xaxes(range=[-0.005, 0.5])
     figure.update_yaxes(range=[max(0.0, np.floor(10 * lowest) / 10 - 0.02), 1.01])
@@ -77,8 +77,8 @@ def det(tables: dict, name: str, n: int = 5):
     curves = tables["roc"][(tables["roc"]["n"] == n) & (tables["roc"]["fpr"] >= floor) & (tables["roc"]["fpr"] < 1)
                            & (tables["roc"]["tpr"] < 1) & (tables["roc"]["tpr"] > 0)]
     figure = _figure("false match rate", "false non-match rate")
-    for method, own in _each(curves, name):
-        _curve(figure, method, norm.ppf(own["fpr"]), norm.ppf(1 - own["tpr"]))
+    for method, rows in _each(curves, name):
+        _curve(figure, method, norm.ppf(rows["fpr"]), norm.ppf(1 - rows["tpr"]))
     ticks = {"tickvals": norm.ppf(RATES), "ticktext": [f"{rate:.1%}".replace(".0%", "%") for rate in RATES]}
     figure.update_xaxes(range=norm.ppf([min(floor, 0.05) * 0.9, 0.5]).tolist(), **ticks)
     figure.update_yaxes(range=norm.ppf([0.0008, 0.5]).tolist(), **ticks)
@@ -92,8 +92,8 @@ def det(tables: dict, name: str, n: int = 5):
 def cmc(tables: dict, name: str):
     """How often the right person is among the k nearest."""
     figure = _figure("rank k", "right person among the k nearest")
-    for method, own in _each(tables["cmc"], name):
-        _curve(figure, method, own["rank"], own["rate"], own["se"], mode="lines+markers")
+    for method, rows in _each(tables["cmc"], name):
+        _curve(figure, method, rows["rank"], rows["rate"], rows["se"], mode="lines+markers")
     shown = tables["cmc"][tables["cmc"]["set"] == name]
     _up_to_one(figure, shown["rate"], shown["se"])
     return figure
@@ -102,8 +102,8 @@ def cmc(tables: dict, name: str):
 def auc_over_n(tables: dict, name: str):
     """Our Table 1 as curves, and the paper's (dashed, grey)."""
     figure = _figure("observed sequences n", "AUC of verification")
-    for method, own in _each(tables["table"], name):
-        _curve(figure, method, own["n"], own["auc"], own["se"], mode="lines+markers")
+    for method, rows in _each(tables["table"], name):
+        _curve(figure, method, rows["n"], rows["auc"], rows["se"], mode="lines+markers")
     for method, values in paper.VERIFICATION.get(SETS[name].beside or "", {}).items():
         if method in set(tables["table"].loc[tables["table"]["set"] == name, "method"]):
             figure.add_scatter(x=list(range(1, 6)), y=[auc for auc, _ in values], mode="lines+markers", opacity=0.55,
@@ -119,8 +119,8 @@ def over_fraction(tables: dict, name: str, which: str):
     measure = {"identification": "accuracy", "imposters": "auc"}[which]
     figure = _figure("fraction of people enrolled", "accuracy" if measure == "accuracy" else "AUC against imposters")
     shown = mean_of(tables[which][tables[which]["set"] == name], measure, "set", "method", "fraction")
-    for method, own in _each(shown, name):
-        _curve(figure, method, own["fraction"], own[measure], own["se"], mode="lines+markers")
+    for method, rows in _each(shown, name):
+        _curve(figure, method, rows["fraction"], rows[measure], rows["se"], mode="lines+markers")
     _up_to_one(figure, shown[measure], shown["se"])
     figure.update_xaxes(tickformat=".0%")
     return figure

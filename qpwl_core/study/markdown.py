@@ -40,17 +40,17 @@ def _row(*cells) -> str:
 
 
 def _table(tables: dict, name: str) -> list[str]:
-    own = tables["table"][tables["table"]["set"] == name]
-    best = own.groupby("n")["auc"].transform("max") == own["auc"]
+    of_set = tables["table"][tables["table"]["set"] == name]
+    best = of_set.groupby("n")["auc"].transform("max") == of_set["auc"]
     lines = [_row("method", *(f"n = {n}" for n in range(1, 6)), "EER, n = 5", "identification", "imposters, AUC"),
              _row("---", *["---:"] * 8)]
-    for method, rows in own.groupby("method", sort=False):
+    for method, rows in of_set.groupby("method", sort=False):
         last = rows.iloc[-1]
         values = [f"{row.auc:.4f} ± {row.se:.4f}" for row in rows.itertuples()]
         values = [f"**{text}**" if best[i] else text for text, i in zip(values, rows.index, strict=True)]
         lines.append(_row(METHODS[method].title, *values, f"{last['eer']:.4f}", f"{last['identification']:.3f}",
                           f"{last['imposter_auc']:.3f}"))
-        if "paper_auc" in own and not np.isnan(last["paper_auc"]):
+        if "paper_auc" in of_set and not np.isnan(last["paper_auc"]):
             published = (f"*{row.paper_auc:.4f} ± {row.paper_se:.4f}*" for row in rows.itertuples())
             lines.append(_row(f"*{METHODS[method].title}, paper*", *published, "", "", ""))
     return lines
@@ -73,9 +73,9 @@ def _settings(tables: dict) -> list[str]:
     cells = tables["cells"]
     slowest = f"seconds, {METHODS[REFERENCE].title} to slowest"
     lines = [_row("set", "filters", "layers", "M", "p", "N", "steps", slowest), _row("---", *["---:"] * 7)]
-    for name, own in cells.groupby("set", sort=False):
-        mine = own[own["method"] == REFERENCE] if (own["method"] == REFERENCE).any() else own
-        first = mine.iloc[0]
+    for name, of_set in cells.groupby("set", sort=False):
+        reference = of_set[of_set["method"] == REFERENCE] if (of_set["method"] == REFERENCE).any() else of_set
+        first = reference.iloc[0]
         values = (f"{first[x]:g}" for x in ("filters", "layers", "points", "p", "pairs", "iterations"))
-        lines.append(_row(title(name), *values, f"{mine['seconds'].mean():.0f} to {own['seconds'].max():.0f}"))
+        lines.append(_row(title(name), *values, f"{reference['seconds'].mean():.0f} to {of_set['seconds'].max():.0f}"))
     return lines

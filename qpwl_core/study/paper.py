@@ -1,4 +1,4 @@
-"""The paper's own published figures, written down from its source, and what differs where we repeat it.
+"""The paper's published figures, written down from its source, and what differs where we repeat it.
 
 Abdelwahab and Landwehr, "Deep Distributional Sequence Embeddings Based on a Wasserstein Loss". Curves are printed as
 pictures without numbers: what is known of them is what the text says.

@@ -21,7 +21,7 @@ FORMAT, VERSION = "qpwl-study", 1
 
 
 def write_report(cells: list[Cell], out: Path, command: str, results=None) -> list[Path]:
-    """Write report.html, study.json and a CSV file a table into ``out``, and RESULTS.md where ``results`` says."""
+    """Write report.html, study.json and one CSV file per table into ``out``, and RESULTS.md where ``results`` says."""
     try:
         import plotly  # noqa: F401
     except ImportError:

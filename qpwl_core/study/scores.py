@@ -16,7 +16,7 @@ GRID = np.unique(np.round(np.concatenate([np.linspace(0, 1, 101), np.logspace(-3
 
 
 def score(test, calibration, seed: int) -> dict:
-    """The scores of a cell, ready for JSON: one row a repeat and setting, so that a report can average as it likes.
+    """The scores of a cell, ready for JSON: one row per repeat and setting, so that a report can average as it likes.
 
     ``test`` and ``calibration``: distances between all sequences of the people to test, and of others to set a
     threshold on (`cells.Distances`).
@@ -47,7 +47,7 @@ def score(test, calibration, seed: int) -> dict:
 
 
 def windows_apart(test, groups) -> bool | None:
-    """Whether windows of one recording are never compared; None where every sequence is a recording of its own."""
+    """Whether windows of one recording are never compared; None where every sequence is a whole recording."""
     return None if len(np.unique(test.sources)) == len(test.sources) else groups is not None
 
 
@@ -58,7 +58,7 @@ def stack_of(distances, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _calibrated(stack: np.ndarray, calibration, seed: int) -> list[dict]:
-    """The error rates of thresholds that were set on other people, one row an n and FMR that was aimed at.
+    """The error rates of thresholds that were set on other people, one row per n and FMR that was aimed at.
 
     The threshold comes from all repeats of the calibration people together; where they are too few, there is no row.
     """

@@ -20,9 +20,9 @@ def records(frame) -> list[dict]:
 
 
 def verdicts(tables: dict, name: str) -> list[str]:
-    """Whether QP-WL leads, a sentence for each other method: those of the paper first."""
-    own = tables["differences"][tables["differences"]["set"] == name]
-    return [_verdict(METHODS[method].title, rows) for method, rows in own.groupby("against", sort=False)]
+    """Whether QP-WL leads, one sentence per other method: those of the paper first."""
+    of_set = tables["differences"][tables["differences"]["set"] == name]
+    return [_verdict(METHODS[method].title, rows) for method, rows in of_set.groupby("against", sort=False)]
 
 
 def _verdict(other: str, rows) -> str:
@@ -49,17 +49,17 @@ def _amounts(rows) -> str:
 def people(tables: dict, name: str) -> str:
     """How many people and trials stand behind the figures of a set."""
     cells = tables["cells"]
-    own = cells[(cells["set"] == name) & (cells["method"] == cells[cells["set"] == name]["method"].iloc[0])]
+    of_set = cells[(cells["set"] == name) & (cells["method"] == cells[cells["set"] == name]["method"].iloc[0])]
 
     def span(column):
-        low, high = own[column].min(), own[column].max()
+        low, high = of_set[column].min(), of_set[column].max()
         return f"{low}" if low == high else f"{low} to {high}"
 
-    left = f" ({span('left_out')} more have too few sequences)" if own["left_out"].max() else ""
-    splits = f"{len(own)} split{'s' if len(own) > 1 else ''}"
+    left = f" ({span('left_out')} more have too few sequences)" if of_set["left_out"].max() else ""
+    splits = f"{len(of_set)} split{'s' if len(of_set) > 1 else ''}"
     return (f"{span('tested_people')} people{left} with {span('tested_sequences')} sequences, {span('trials')} trials "
-            f"a repeat, {own['repeats'].iloc[0]} repeats for each of {splits} of the people; {span('train_people')} "
-            f"people to train, {span('validation_people')} to validate and calibrate")
+            f"per repeat, {of_set['repeats'].iloc[0]} repeats for each of {splits} of the people; "
+            f"{span('train_people')} people to train, {span('validation_people')} to validate and calibrate")
 
 
 def budget(tables: dict) -> str:

@@ -69,6 +69,6 @@ def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Ga
         except ValueError:                       # too few for the protocol: a threshold cannot be set on them anyway
             usable = np.unique(subjects)
         for person in np.sort(random.permutation(usable)[:most]):
-            own = places[subjects == person]
-            kept.append(np.sort(random.permutation(own)[:sequences]))
+            of_person = places[subjects == person]
+            kept.append(np.sort(random.permutation(of_person)[:sequences]))
     return gallery.select(np.concatenate(kept))

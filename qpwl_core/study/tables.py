@@ -1,4 +1,4 @@
-"""What a study found, as tidy DataFrames: one row a repeat and setting, and the means of those.
+"""What a study found, as tidy DataFrames: one row per repeat and setting, and the means of those.
 
 ``se``: standard error over all repeats of all seeds, as the paper's is over repeats. It is too small where it matters:
 the repeats of a seed share people and model. ``low`` and ``high`` resample people (95 %).
@@ -65,26 +65,26 @@ def _resampled(cells: list[Cell], out) -> dict[tuple[str, str, int], Resampled]:
     """(set, method, n) -> the AUC with people resampled, of each seed."""
     found = {}
     for name, method in dict.fromkeys((cell.set, cell.method) for cell in cells):
-        own = [cell for cell in cells if (cell.set, cell.method) == (name, method)]
-        stacks = {cell.seed: stack_of(read_distances(folder_of(cell, out))["test"], cell.seed)[0] for cell in own}
+        same = [cell for cell in cells if (cell.set, cell.method) == (name, method)]
+        stacks = {cell.seed: stack_of(read_distances(folder_of(cell, out))["test"], cell.seed)[0] for cell in same}
         for n in range(1, 6):
             found[name, method, n] = resample({seed: stack[:, n - 1] for seed, stack in stacks.items()})
     return found
 
 
 def _table(verified, identified, imposters, resampled):
-    """Table 1 of the paper and more, one row a set, method and n."""
+    """Table 1 of the paper and more, one row per set, method and n."""
     import pandas as pd
 
     rows = []
     for (name, method, n), auc in resampled.items():
-        own = verified[(verified["set"] == name) & (verified["method"] == method) & (verified["n"] == n)]
+        found = verified[(verified["set"] == name) & (verified["method"] == method) & (verified["n"] == n)]
         low, high = auc.interval()
-        row = {"set": name, "method": method, "n": n, "seeds": len(auc.aucs), "repeats": len(own),
-               "auc": own["auc"].mean(), "se": own["auc"].sem(), "low": low, "high": high,
-               "eer": own["eer"].mean(), "eer_se": own["eer"].sem(),
-               **{f"fnmr_{fmr:g}": own[f"fnmr_{fmr:g}"].astype(float).mean(skipna=False) for fmr in FMRS},
-               "d_prime": own["d_prime"].astype(float).mean(skipna=False)}
+        row = {"set": name, "method": method, "n": n, "seeds": len(auc.aucs), "repeats": len(found),
+               "auc": found["auc"].mean(), "se": found["auc"].sem(), "low": low, "high": high,
+               "eer": found["eer"].mean(), "eer_se": found["eer"].sem(),
+               **{f"fnmr_{fmr:g}": found[f"fnmr_{fmr:g}"].astype(float).mean(skipna=False) for fmr in FMRS},
+               "d_prime": found["d_prime"].astype(float).mean(skipna=False)}
         if n == 5:                               # the other two scenarios are at n = 5
             for frame, measure, key in ((identified, "accuracy", "identification"), (imposters, "auc", "imposter_auc")):
                 most = frame[(frame["set"] == name) & (frame["method"] == method)

@@ -115,16 +115,16 @@ def _terms(body: Body, names: list[str]) -> None:
              f"<ul>{terms}</ul>",
              f"<p>Paper: {escape(paper.BUDGET)}. Here: {escape(paper.OUR_BUDGET)}</p>",
              f"<p>Beside {escape(paper.TABLE)}, the paper says:</p><ul>{said}</ul>",
-             '<p class="quiet">Every figure as numbers: the CSV files beside this page, one row a repeat and setting; '
-             "all means in study.json.</p>")
+             '<p class="quiet">Every figure as numbers: the CSV files beside this page, one row per repeat and '
+             "setting; all means in study.json.</p>")
 
 
 def _table(tables: dict, name: str) -> str:
     """Table 1 of the paper for one set: AUC for n = 1 … 5, the paper's below ours, and the other two scenarios."""
-    own = tables["table"][tables["table"]["set"] == name]
-    best = own.groupby("n")["auc"].transform("max") == own["auc"]
+    of_set = tables["table"][tables["table"]["set"] == name]
+    best = of_set.groupby("n")["auc"].transform("max") == of_set["auc"]
     lines = []
-    for method, rows in own.groupby("method", sort=False):
+    for method, rows in of_set.groupby("method", sort=False):
         cells = []
         for row in rows.itertuples():
             published = "" if np.isnan(getattr(row, "paper_auc", np.nan)) else (
@@ -143,12 +143,12 @@ def _table(tables: dict, name: str) -> str:
 
 def _error_table(tables: dict, name: str) -> str:
     """Error rates at n = 1 and 5, and what a threshold set on other people gives."""
-    own = tables["table"][(tables["table"]["set"] == name) & tables["table"]["n"].isin([1, 5])]
+    of_set = tables["table"][(tables["table"]["set"] == name) & tables["table"]["n"].isin([1, 5])]
     calibrated = tables["calibrated"]
     lines = []
-    for row in own.itertuples():
+    for row in of_set.itertuples():
         rates = [f"{row.eer:.4f} ± {row.eer_se:.4f}"]
-        rates += [_rate(own.loc[row.Index, f"fnmr_{fmr:g}"]) for fmr in FMRS]
+        rates += [_rate(of_set.loc[row.Index, f"fnmr_{fmr:g}"]) for fmr in FMRS]
         part = calibrated
         for column, value in (("set", name), ("method", row.method), ("n", row.n), ("aimed", 0.1)):
             part = part[part[column] == value] if len(part) else part

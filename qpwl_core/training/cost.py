@@ -79,7 +79,7 @@ def _step_seconds(run, pairs: int, steps: int) -> list[float]:
     """Seconds of each of some steps with so many pairs."""
     from qpwl_core.training import processes
 
-    run.sampler.pairs, run.rows, times = pairs, processes.rows_of_process(pairs), []
+    run.sampler.pairs, run.rows, times = pairs, processes.rows_of_process(pairs, run.sampler.forgeries), []
     for step in range(1, steps + 1):
         batch = run.sampler.batch(step)
         started = time.perf_counter()

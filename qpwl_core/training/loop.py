@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from qpwl_core.common.files import FileError, read_json, remove_parts, write_json, write_whole
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import Config
+from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model
 from qpwl_core.training import processes
 from qpwl_core.training.devices import device_of
@@ -88,6 +88,10 @@ def _train(config: Config, recordings: Recordings, out, resume: bool,
     started, begun, before = time.monotonic(), run.step, run.seconds
     progress = Progress(run.step, config.iterations, float("nan"), best_auc=run.best_auc)
     stopped = bool(config.patience and run.worse >= config.patience)
+    if METHODS[config.method].loss == "none":                    # there is nothing to learn
+        stopped, reached = True, run.check()
+        progress = Progress(0, 0, 0.0, reached, reached, run.levels)
+        yield progress
     for batch in run.sampler.batches(run.step, config.iterations if not stopped else run.step):
         with _diverging(run.step + 1):
             loss = run.learn(batch)

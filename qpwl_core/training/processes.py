@@ -75,14 +75,17 @@ def wait_for_all() -> None:
         dist.barrier()
 
 
-def rows_of_process(pairs: int) -> Tensor | slice:
-    """Which rows of a batch, N anchors and then N positives, this process embeds. Shares differ by one pair at most."""
+def rows_of_process(pairs: int, forgeries: int = 0) -> Tensor | slice:
+    """Which rows of a batch, N anchors, N positives and F·N forgeries, this process embeds.
+
+    Shares differ by one pair at most.
+    """
     if not together():
         return slice(None)
     if pairs < count():
         raise ValueError(f"pairs must be at least the number of processes, {count()}, and a batch has {pairs}")
     share = torch.arange(pairs).tensor_split(count())[rank()]
-    return torch.cat([share, pairs + share])
+    return torch.cat([part * pairs + share for part in range(2 + forgeries)])
 
 
 def gather(embedded: Tensor, rows: Tensor | slice, count: int) -> Tensor:

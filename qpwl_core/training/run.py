@@ -45,11 +45,13 @@ class Run:
         learn, sources = self.recipe.cut(learn)
         self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
-        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout)
-        self.rows = processes.rows_of_process(self.sampler.pairs)     # of a batch, that this process embeds
+        self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout,
+                                   config.forgeries)
+        self.rows = processes.rows_of_process(self.sampler.pairs, self.sampler.forgeries)      # that are embedded here
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)
-        self.embedder = embedder_of(config, learn.channels, self.length, self.sampler.classes).to(self.device)
+        classes = self.sampler.classes * (2 if self.sampler.forgeries else 1)     # people, and people forged
+        self.embedder = embedder_of(config, learn.channels, self.length, classes).to(self.device)
         processes.share_batch_norms(self.embedder)
         self.precision = precision_of(self.device)
         self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
@@ -77,8 +79,10 @@ class Run:
         with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
             filters, lengths = self.embedder.network(batch.x[self.rows].to(self.device), batch.lengths[self.rows])
         embedded = self.embedder.aggregate(filters.float(), lengths)
-        anchors, positives = processes.gather(embedded, self.rows, len(batch.x)).chunk(2)
-        loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device))
+        embedded = processes.gather(embedded, self.rows, len(batch.x))
+        anchors, positives, *forged = embedded.chunk(2 + self.sampler.forgeries)
+        loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device),
+                                  torch.stack(forged) if forged else None, batch.forged)
         self.optimiser.zero_grad()
         (loss + self.config.penalty * self.embedder.penalty()).backward()
         processes.average_gradients(self.embedder)
@@ -95,8 +99,10 @@ class Run:
         auc = 0.0
         if processes.rank() == 0:
             model = self.model()
-            embeddings = model.embed_cut(*self.validate).genuine()
-            auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources)
+            embeddings = model.embed_cut(*self.validate)
+            embeddings = embeddings if self.sampler.forgeries else embeddings.genuine()
+            auc = validation_auc(model.distances(embeddings), embeddings.subjects, embeddings.sources,
+                                 embeddings.imitates)
         auc, = processes.from_first([auc], self.device)
         better, equal = self.best_auc is None or auc > self.best_auc, auc == self.best_auc
         self.worse = 0 if better else self.worse + 1

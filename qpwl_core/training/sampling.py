@@ -22,11 +22,12 @@ class PairSampler:
     ``sources`` (n,) says which recording a sequence was cut from: the two of a pair come from different ones where the
     person has two, since windows of one recording resemble each other for reasons that are not the person's.
     ``channel_dropout``: fraction of the channels of each sequence, drawn anew, that are zero in a batch, which is what
-    the recipes make of an ordinary value: no single electrode may tell who somebody is.
+    the recipes make of an ordinary value: no single electrode may tell who somebody is. ``forgeries``: of each person
+    in a batch so many sequences that imitate them come along.
     """
 
     def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
-                 seed: int = 0, channel_dropout: float = 0.0):
+                 seed: int = 0, channel_dropout: float = 0.0, forgeries: int = 0):
         names = np.array(recordings.people)                                    # a forger is nobody to learn
         self.labels = np.where(recordings.is_forgery, -1, np.searchsorted(names, recordings.subjects))
         self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
@@ -38,13 +39,20 @@ class PairSampler:
         self.sources = sources
         self.pairs = min(pairs, len(self.people))
         self.crop, self.seed, self.channel_dropout = crop, seed, channel_dropout
+        self.forgeries = forgeries if recordings.is_forgery.any() else 0
+        whom = np.full(len(recordings), "") if recordings.imitates is None else recordings.imitates
+        self.imitating = [np.flatnonzero(whom == name) for name in names]       # forgeries of each person
 
     def batch(self, step: int) -> Batch:
         """The batch of this step, the same whenever it is asked for."""
         random = np.random.default_rng([self.seed, step])
         people = random.choice(self.people, self.pairs, replace=False)
         drawn = np.array([self._pair(person, random) for person in people]).T.ravel()       # anchors, then positives
-        batch = collate([self._cropped(self.sequences[i], random) for i in drawn], self.labels[drawn])
+        labels, there = self.labels[drawn], None
+        if self.forgeries:
+            forged, there = self._forged(people, random)
+            drawn, labels = np.concatenate([drawn, forged]), np.concatenate([labels, np.tile(people, self.forgeries)])
+        batch = collate([self._cropped(self.sequences[i], random) for i in drawn], labels, there)
         if self.channel_dropout:           # in NumPy: PyTorch on this thread would keep cores from the one that trains
             batch.x.numpy()[random.random(batch.x.shape[:2]) < self.channel_dropout] = 0
         return batch
@@ -57,6 +65,15 @@ class PairSampler:
             elsewhere = others[self.sources[others] != self.sources[first]]
             others = elsewhere if len(elsewhere) else others
         return first, random.choice(others)
+
+    def _forged(self, people: np.ndarray, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """F forgeries of each person, the first of all first, and where there are that many. -> (F·N,), (N, F) bool"""
+        chosen = np.array([[self.of_person[person][0]] * self.forgeries for person in people])          # (N, F)
+        there = np.zeros(chosen.shape, dtype=bool)
+        for row, kept, person in zip(chosen, there, people, strict=True):
+            found = random.permutation(self.imitating[person])[:self.forgeries]
+            row[:len(found)], kept[:len(found)] = found, True
+        return chosen.T.ravel(), there
 
     def _cropped(self, sequence: np.ndarray, random: np.random.Generator) -> np.ndarray:
         if not self.crop or len(sequence) <= self.crop:

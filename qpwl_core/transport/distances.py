@@ -12,6 +12,7 @@ from qpwl_core.common.checks import check_finite, check_float, check_levels, che
 from qpwl_core.transport.closed_form import FilterDistance
 from qpwl_core.transport.pairwise import PairwiseDistance
 from qpwl_core.transport.quantiles import interpolate_quantiles
+from qpwl_core.transport.warping import pairwise_dtw
 
 
 def wasserstein(a: Tensor, b: Tensor, levels: Tensor, p: float = 1.0, *, levels_b: Tensor | None = None,
@@ -108,7 +109,8 @@ def pairwise_euclidean(a: Tensor, b: Tensor) -> Tensor:
     return torch.cdist(*_vectors(a, b), compute_mode="donot_use_mm_for_euclid_dist")
 
 
-MEASURES = ("wasserstein", "cosine", "euclidean")
+MEASURES = ("wasserstein", "cosine", "euclidean")     # of quantile functions
+DISTANCES = (*MEASURES, "dtw")                        # what a method may compare its embeddings by
 
 
 def pairwise_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None, p: float = 1.0) -> Tensor:
@@ -116,10 +118,27 @@ def pairwise_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None
 
     The one way from the name of a distance to its numbers. (Q, …), (R, …) -> (Q, R)
     """
-    if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
     if measure == "wasserstein":
-        if levels is None:
-            raise ValueError("levels must name where the quantile functions were taken, got None")
-        return pairwise_wasserstein(a, b, levels, p)
-    return (pairwise_cosine if measure == "cosine" else pairwise_euclidean)(a, b)
+        return pairwise_wasserstein(a, b, _needed(levels), p)
+    functions = {"cosine": pairwise_cosine, "euclidean": pairwise_euclidean, "dtw": pairwise_dtw}
+    if measure not in functions:
+        raise ValueError(f"measure must be one of {', '.join(DISTANCES)}, not {measure!r}")
+    return functions[measure](a, b)
+
+
+def paired_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None, p: float = 1.0) -> Tensor:
+    """The distance of this name of each a to the b of the same place, differentiable. (n, …), (n, …) -> (n,)"""
+    if measure == "wasserstein":
+        return wasserstein(a, b, _needed(levels), p)
+    a, b = _vectors(a, b)
+    if measure == "cosine":
+        return -(unit_vectors(a) * unit_vectors(b)).sum(1)
+    if measure == "euclidean":
+        return torch.linalg.vector_norm(a - b, dim=1)
+    raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
+
+
+def _needed(levels: Tensor | None) -> Tensor:
+    if levels is None:
+        raise ValueError("levels must name where the quantile functions were taken, got None")
+    return levels

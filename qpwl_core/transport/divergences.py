@@ -65,7 +65,7 @@ def _distribution(values: Tensor, levels: Tensor, x: Tensor, right: bool) -> Ten
 def transport_plan(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The optimal transport plan between two samples on a line: i, j, mass, meaning "mass goes from x[i] to y[j]".
 
-    x (N,) and y (M,) weigh 1/N and 1/M a sample. On a line the plan that never crosses is optimal for every
+    x (N,) and y (M,) weigh 1/N and 1/M per sample. On a line the plan that never crosses is optimal for every
     p ≥ 1 at once: walk both samples in order and hand over what fits. At most N + M − 1 rows; masses add up to 1.
 
     >>> transport_plan(torch.tensor([2.0, 0.0]), torch.tensor([5.0, 9.0]))

@@ -19,7 +19,7 @@ class WassersteinDistance(BaseDistance):
 
     def __init__(self, levels: Tensor, p: float = 1.0, **kwargs):
         check_levels("levels", levels)
-        # Its own normalisation and power would turn quantile functions into something else.
+        # The library's normalisation and power would turn quantile functions into something else.
         super().__init__(normalize_embeddings=False, p=check_order(p), power=1, is_inverted=False, **kwargs)
         self.register_buffer("levels", levels.detach().clone())
 

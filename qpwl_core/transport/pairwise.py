@@ -12,7 +12,7 @@ from qpwl_core.transport.closed_form import filter_distance, filter_distance_gra
 from qpwl_core.transport.kernels import call, kernels
 
 BLOCK = 1 << 17          # differences in a CPU block: a few such blocks fit the second-level cache
-BLOCK_GPU = 1 << 24      # on a GPU: enough to fill it, 64 MB a temporary
+BLOCK_GPU = 1 << 24      # on a GPU: enough to fill it, 64 MB per temporary
 TILES = 1 << 24          # reference values tiled at a time, 64 MB
 
 

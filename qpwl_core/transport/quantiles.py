@@ -32,7 +32,7 @@ def _checked(x: Tensor, lengths: Tensor | None) -> Tensor:
     """Check samples and lengths; whether all samples are finite shows when they are sorted."""
     check_float("x", x, dims=3)
     if x.shape[2] == 0:
-        raise ValueError("x must hold at least one sample a sequence, got T = 0")
+        raise ValueError("x must hold at least one sample per sequence, got T = 0")
     if lengths is None:
         return torch.full((x.shape[0],), x.shape[2])
     return check_lengths(lengths, x.shape[0], x.shape[2])

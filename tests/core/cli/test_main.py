@@ -157,7 +157,7 @@ def test_a_closed_pipe_and_ctrl_c_are_quiet():
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
 
-    slow = "import os, signal; from qpwl_core import __main__ as cli\n" \
+    slow = "import os, signal; from qpwl_core.cli import main as cli\n" \
            "def wait(_):\n 'Wait.'\n os.kill(os.getpid(), signal.SIGINT)\n import time; time.sleep(60)\n" \
            "cli.COMMANDS['datasets'] = (wait, ()); raise SystemExit(cli.main(['datasets']))"
     stopped = python("-c", slow, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))

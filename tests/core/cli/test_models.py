@@ -13,7 +13,7 @@ import torch
 from qpwl_core.cli import main as cli
 from qpwl_core.cli import progress as console
 from qpwl_core.cli import registry as commands
-from qpwl_core.cli.models import config_of
+from qpwl_core.cli.models import config_of, learning_people
 from qpwl_core.common.files import read_tensors
 from qpwl_core.data.datasets import DATASETS, load_dataset
 from qpwl_core.data.splits import split_dataset
@@ -102,10 +102,13 @@ def test_the_domain_is_what_the_data_say(data, tmp_path):
 def test_a_registered_data_set_gives_training_people_to_train_and_test_people_to_evaluate():
     recordings = load_dataset("gait-hapt-30")
     parts = split_dataset(DATASETS["gait-hapt-30"], recordings)
-    learn, test = commands.people_of("gait-hapt-30", "train"), commands.people_of("gait-hapt-30", "test")
-    assert set(learn.subjects) == set(parts.train.subjects) | set(parts.validation.subjects)
-    assert set(test.subjects) == set(parts.test.subjects)
-    assert not set(learn.subjects) & set(test.subjects)
+    learn, validation = learning_people("gait-hapt-30", None)
+    assert set(learn.subjects) == set(parts.train.subjects)
+    assert set(validation.subjects) == set(parts.validation.subjects)
+    assert set(commands.people_of("gait-hapt-30", "test").subjects) == set(parts.test.subjects)
+    both, nobody = learning_people("gait-hapt-30", 0.3)
+    assert set(both.subjects) == set(learn.subjects) | set(validation.subjects)
+    assert nobody is None, "with a fraction given, training draws them"
 
 
 def test_a_bar_on_a_terminal(data, tmp_path, capsys, monkeypatch):
@@ -173,8 +176,9 @@ def test_tune_first(data, tmp_path, capsys, monkeypatch):
     monkeypatch.undo()
     assert cli.main(argv) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert not any(line.startswith("trial 1") for line in lines)         # it is not searched again
-    assert lines[0].split() == ["trial", "method", "penalty", "learning_rate", "pairs", "iterations", "auc", "seconds"]
+    assert not any(line.startswith("try 1") for line in lines)         # it is not searched again
+    assert lines[0].split() == ["attempt", "method", "penalty", "learning_rate", "pairs", "iterations", "auc",
+                                "seconds"]
     rows = [json.loads(line) for line in (tmp_path / "tuning.jsonl").read_text().splitlines()]
     best = max(rows, key=lambda row: row["auc"])
     assert load_model(tmp_path).config == Config.from_dict(best["config"])
@@ -188,7 +192,7 @@ def test_tune_first(data, tmp_path, capsys, monkeypatch):
 def test_ctrl_c_in_a_search(data, tmp_path, capsys, monkeypatch):
     argv = ["train", "--data", data, *SMALL, "--tune", "2", "--out", str(tmp_path)]
 
-    def stopped(config, recordings):
+    def stopped(config, recordings, validation=None):
         if config.pairs != 4:                                            # the first trial is the config as it is
             raise KeyboardInterrupt
         return loop.train(config, recordings)
@@ -215,7 +219,7 @@ def test_only_the_first_of_many_processes_prints(capsys, monkeypatch):
     (["train", "--data", "DATA", "--out", "x", "--pairs", "many"], "invalid int value: 'many'"),
     (["train", "--data", "DATA", "--out", "x", "--device", "abacus"], "device must be auto, cpu or one this machine"),
     (["train", "--data", "DATA", "--out", "x", "--threads", "0"], "--threads must be at least 1, not 0"),
-    (["train", "--data", "DATA", "--out", "x", "--tune", "0"], "trials must be"),
+    (["train", "--data", "DATA", "--out", "x", "--tune", "0"], "tries must be"),
     (["train", "--data", "none.npz", "--out", "x"], "is neither a file nor a data set"),
     (["embed", "none", "--data", "DATA", "--out", "x.npz"], "none is not a model: a model is a folder"),
     (["embed", "none", "--data", "DATA", "--out", "x.pt"], "--out must name a .npz or .safetensors file"),

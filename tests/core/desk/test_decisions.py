@@ -56,7 +56,7 @@ def test_filters_add_up_to_the_distance(space):
     between = space.pairwise(presented, enrolled.values)
     slow = [np.mean([between[i, enrolled.owner == j].min() for i in range(2)]) for j in range(7)]
     assert np.allclose(sorted(slow), decision.distances, rtol=1e-6)
-    assert decision.filters.shape[1] == space.filters == 4
+    assert decision.filters.shape[1] == 4
 
 
 def test_accepted_rejected_and_claims():
@@ -131,7 +131,7 @@ def test_more_people_enrolled_need_a_lower_threshold_and_beyond_the_calibration_
 
 def test_windows_of_one_recording_do_not_make_an_owner_look_good():
     distances, subjects = people_on_a_line(6)
-    alike = np.arange(len(subjects)) // 2                         # two windows a recording, the same twice
+    alike = np.arange(len(subjects)) // 2                         # two windows per recording, the same twice
     distances[alike[:, None] == alike] = 0
     assert calibrate(distances, subjects, 0.05, sequences=6).refused < calibrate(
         distances, subjects, 0.05, sequences=6, sources=alike).refused

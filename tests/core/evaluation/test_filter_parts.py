@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from qpwl_core.desk.space import own_values, space_of_gallery
+from qpwl_core.desk.space import gallery_embeddings, space_of_gallery
 from qpwl_core.evaluation.explain import pair_parts
 from qpwl_core.evaluation.filter_parts import excess, filter_parts
 from qpwl_core.models.gallery import build_gallery, load_gallery
@@ -70,12 +70,12 @@ def test_the_desk_the_pages_and_the_core_say_the_same(method):
     recordings = tiny_recordings()
     *_, last = train(tiny_config(method=method), recordings)
     gallery = build_gallery(last.model, recordings)
-    space, own = space_of_gallery(gallery), own_values(gallery)
+    space, own = space_of_gallery(gallery), gallery_embeddings(gallery)
     rows, columns = np.array([0, 5, 20]), np.array([9, 30, 2])
     parts = pair_parts(gallery, rows, columns)
     np.testing.assert_allclose(space.by_filter(own[rows], own[columns]), parts, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(parts.sum(1), gallery.distances()[rows, columns], rtol=1e-4, atol=1e-5)
-    knots = 0 if gallery.own is None else len(gallery.own)
+    knots = 0 if gallery.model_levels is None else len(gallery.model_levels)
     assert by_filter(own, METHODS[method], knots).flatten(1).shape == own.flatten(1).shape
 
 
@@ -86,5 +86,5 @@ def test_the_pair_on_which_the_page_distances_disagreed():
     rows, columns = np.arange(0, 40), np.arange(40, 80)
     on_distances = excess("cosine", seen[rows], seen[columns]).argmax(1)
     np.testing.assert_array_equal(pair_parts(test, rows, columns).argmax(1), on_distances)
-    space, own = space_of_gallery(test), own_values(test)
+    space, own = space_of_gallery(test), gallery_embeddings(test)
     np.testing.assert_array_equal(space.by_filter(own[rows], own[columns]).argmax(1), on_distances)

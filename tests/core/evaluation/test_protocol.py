@@ -314,9 +314,9 @@ CHANCE = np.random.default_rng(0).uniform(size=(21, 21))
     (np.where(CHANCE > 0.9, np.inf, CHANCE), GOOD, "distances must be finite"),
     (CHANCE[:, :20], GOOD, r"distances must be a square matrix \(n, n\), got shape \(21, 20\)"),
     (CHANCE[0], GOOD, "distances must be a square matrix"),
-    (CHANCE, names(7, 7), "subjects must hold one name a row of distances, got 14 for 21 rows"),
-    (CHANCE, GOOD[:, None], "subjects must hold one name a sequence"),
-    (CHANCE, [], "subjects must hold one name a sequence")])
+    (CHANCE, names(7, 7), "subjects must hold one name per row of distances, got 14 for 21 rows"),
+    (CHANCE, GOOD[:, None], "subjects must hold one name per sequence"),
+    (CHANCE, [], "subjects must hold one name per sequence")])
 def test_bad_input(scenario, distances, subjects, match):
     with pytest.raises(ValueError, match=match) as caught:
         scenario(distances, subjects)
@@ -326,7 +326,7 @@ def test_bad_input(scenario, distances, subjects, match):
 @pytest.mark.parametrize(("call", "options", "match"), [
     (verification, {"repeats": 0}, "repeats must be"), (verification, {"observed": 0}, "observed must be"),
     (verification, {"observed": 2.5}, "observed must be"), (verification, {"seed": -1}, "seed must be"),
-    (verification, {"groups": ["a"]}, "groups must hold one name a sequence, 21 of them"),
+    (verification, {"groups": ["a"]}, "groups must hold one name per sequence, 21 of them"),
     (verification, {"groups": GOOD}, "at least two people .* outside a group"),
     (identification, {"n": 6}, "n must be a whole number from 1 to observed = 5, got 6"),
     (imposters, {"n": 0}, "n must be"), (scores, {"n": 6}, "n must be"), (scores, {"n": True}, "n must be"),

@@ -58,7 +58,7 @@ def test_known_answers():
     assert wasserstein_loss(equal).item() == pytest.approx(12 * math.log(2))
     assert wasserstein_loss(equal, multi_class=True).item() == pytest.approx(4 * math.log(4))
     assert n_pair_loss(equal).item() == pytest.approx(math.log(4))
-    best = 2 * torch.eye(16) - 1  # cosines 1 and −1: the floor that FACTS warns of, and temperature lifts
+    best = 2 * torch.eye(16) - 1  # cosines 1 and −1: the floor, which temperature lifts
     assert n_pair_loss(best).item() == pytest.approx(math.log1p(15 * math.exp(-2)), rel=1e-6)
     assert n_pair_loss(best, temperature=0.05).item() < 1e-6
     half = torch.full((4, 4), 0.5)  # all at the threshold

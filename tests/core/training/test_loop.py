@@ -18,8 +18,9 @@ import torch
 from qpwl_core.common.files import FileError, read_tensors
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.data.splits import people_apart
-from qpwl_core.models.methods import METHODS, Embedder
+from qpwl_core.data.splits import split_validation
+from qpwl_core.models.embedder import Embedder
+from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.training import run
 from qpwl_core.training.devices import device_of
@@ -196,7 +197,7 @@ def test_no_record_is_lost_between_metrics_and_checkpoint(recordings, tmp_path, 
 SLOW = """
 import sys, torch
 from tests.support.tiny import tiny_config, tiny_recordings
-from qpwl_core.training import train
+from qpwl_core.training.loop import train
 torch.set_num_threads(int(sys.argv[2]))
 for record in train(tiny_config(iterations=60), tiny_recordings(), sys.argv[1]):
     print(record.step, flush=True)
@@ -325,11 +326,11 @@ def test_a_loss_of_nan_keeps_the_checkpoint_before_it(recordings, tmp_path, monk
 
 
 def test_validation_people_are_never_learned_from(recordings):
-    learn, validate = people_apart(recordings, 0.2, 0)
+    learn, validate = split_validation(recordings, 0.2, 0)
     assert not set(learn.subjects) & set(validate.subjects)
     assert len(learn) + len(validate) == len(recordings)
     for people, apart in ((3, 1), (4, 2), (5, 2), (10, 2), (20, 4)):
-        assert len(set(people_apart(tiny_recordings(people), 0.2, 0)[1].subjects)) == apart
+        assert len(set(split_validation(tiny_recordings(people), 0.2, 0)[1].subjects)) == apart
 
 
 def test_devices():

@@ -126,9 +126,9 @@ def test_shares_are_fair_and_complete(monkeypatch, pairs):
         shares = []
         for rank in range(processes):
             monkeypatch.setattr(distributed, "together", lambda: True)
-            monkeypatch.setattr(distributed, "processes", lambda n=processes: n)
+            monkeypatch.setattr(distributed, "count", lambda n=processes: n)
             monkeypatch.setattr(distributed, "rank", lambda n=rank: n)
-            shares.append(distributed.own_rows(pairs))
+            shares.append(distributed.rows_of_process(pairs))
         assert sorted(torch.cat(shares).tolist()) == list(range(2 * pairs))
         assert max(map(len, shares)) - min(map(len, shares)) <= 2            # one pair
         assert all((s[len(s) // 2:] == s[:len(s) // 2] + pairs).all() for s in shares)
@@ -136,9 +136,9 @@ def test_shares_are_fair_and_complete(monkeypatch, pairs):
 
 def test_more_processes_than_pairs_are_refused(monkeypatch):
     monkeypatch.setattr(distributed, "together", lambda: True)
-    monkeypatch.setattr(distributed, "processes", lambda: 4)
+    monkeypatch.setattr(distributed, "count", lambda: 4)
     with pytest.raises(ValueError, match="pairs must be at least the number of processes, 4, and a batch has 3"):
-        distributed.own_rows(3)
+        distributed.rows_of_process(3)
 
 
 def test_alone_it_does_nothing():
@@ -146,9 +146,9 @@ def test_alone_it_does_nothing():
     distributed.share_batch_norms(module)
     distributed.wait_for_all()
     assert type(module[0]) is torch.nn.BatchNorm1d
-    assert (distributed.rank(), distributed.processes(), distributed.together()) == (0, 1, False)
+    assert (distributed.rank(), distributed.count(), distributed.together()) == (0, 1, False)
     x = torch.ones(4, 2)
-    assert distributed.gather(x[distributed.own_rows(2)], distributed.own_rows(2), 4) is not None
+    assert distributed.gather(x[distributed.rows_of_process(2)], distributed.rows_of_process(2), 4) is not None
     assert distributed.from_first([0.5], torch.device("cpu")) == [0.5]
     with distributed.meeting(torch.device("cpu")):
         assert not distributed.together()
@@ -165,12 +165,12 @@ def test_each_process_has_a_card_of_its_own(monkeypatch):
     monkeypatch.setattr(distributed, "under_torchrun", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setenv("LOCAL_RANK", "1")
-    assert distributed.own_device(torch.device("cuda")) == torch.device("cuda:1")
-    assert distributed.own_device(torch.device("cuda:0")) == torch.device("cuda:0")
-    assert distributed.own_device(torch.device("cpu")) == torch.device("cpu")
+    assert distributed.device_of_process(torch.device("cuda")) == torch.device("cuda:1")
+    assert distributed.device_of_process(torch.device("cuda:0")) == torch.device("cuda:0")
+    assert distributed.device_of_process(torch.device("cpu")) == torch.device("cpu")
     monkeypatch.setenv("LOCAL_RANK", "2")
     with pytest.raises(ValueError, match="--nproc-per-node must not exceed the number of GPUs of a machine, 2 here"):
-        distributed.own_device(torch.device("cuda"))
+        distributed.device_of_process(torch.device("cuda"))
 
 
 # mixed precision, on a CPU for its logic

@@ -10,7 +10,8 @@ import torch
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.batching import by_length, collate
-from qpwl_core.models.methods import METHODS, build_embedder
+from qpwl_core.models.embedder import build_embedder
+from qpwl_core.models.methods import METHODS
 from qpwl_core.training.sampling import PairSampler
 from tests.support.tiny import tiny_recordings
 

@@ -21,9 +21,9 @@ def recordings():
 def test_settings_are_the_same_for_every_method():
     config = tiny_config()
     assert settings(0, config) == config
-    drawn = [settings(trial, config) for trial in range(1, 200)]
-    assert drawn == [settings(trial, config) for trial in range(1, 200)]
-    other = [settings(trial, tiny_config(method="mp-npl")) for trial in range(1, 200)]
+    drawn = [settings(number, config) for number in range(1, 200)]
+    assert drawn == [settings(number, config) for number in range(1, 200)]
+    other = [settings(number, tiny_config(method="mp-npl")) for number in range(1, 200)]
     chosen = [(c.penalty, c.learning_rate, c.pairs) for c in drawn]
     assert chosen == [(c.penalty, c.learning_rate, c.pairs) for c in other]
     assert chosen != [(c.penalty, c.learning_rate, c.pairs) for c in (settings(t, config, 1) for t in range(1, 200))]
@@ -37,9 +37,9 @@ def test_settings_are_the_same_for_every_method():
 
 def test_the_best_config_wins(recordings):
     table, best = tune(tiny_config(**QUICK), recordings, 3)
-    assert table.columns.tolist() == ["trial", "method", "penalty", "learning_rate", "pairs", "iterations", "auc",
+    assert table.columns.tolist() == ["attempt", "method", "penalty", "learning_rate", "pairs", "iterations", "auc",
                                       "seconds"]
-    assert table["trial"].tolist() == [0, 1, 2]
+    assert table["attempt"].tolist() == [0, 1, 2]
     assert set(table["iterations"]) == {4}
     winner = table.loc[table["auc"].idxmax()]
     assert (best.penalty, best.learning_rate, best.pairs) == (winner.penalty, winner.learning_rate, winner.pairs)
@@ -56,10 +56,11 @@ def test_an_interrupted_search_goes_on(recordings, tmp_path, monkeypatch):
             raise KeyboardInterrupt
     with pytest.raises(KeyboardInterrupt):
         tune(config, recordings, 3, out=tmp_path, progress=stop)
-    assert lines[0].startswith("trial 1/3: penalty 0.0001, learning_rate 0.002, pairs 4: validation AUC ")
+    assert lines[0].startswith("try 1/3: penalty 0.0001, learning_rate 0.002, pairs 4: validation AUC ")
     assert len((tmp_path / "tuning.jsonl").read_text().splitlines()) == 2
     trained = []
-    monkeypatch.setattr(tuning, "train", lambda config, recordings: trained.append(config) or train(config, recordings))
+    monkeypatch.setattr(tuning, "train", lambda config, *more, **named: trained.append(config) or train(
+        config, *more, **named))
     table, best = tune(config, recordings, 3, out=tmp_path)
     assert trained == [settings(2, config)]
     assert tune(config, recordings, 3, out=tmp_path)[0].equals(table)
@@ -79,8 +80,8 @@ def test_other_configs_and_recordings_are_searched_anew(recordings, tmp_path):
                                                                                   ("qp-wl", 7)]
 
 
-def test_a_trial_that_diverges_loses(recordings, monkeypatch):
-    def diverging(config, recordings):
+def test_a_try_that_diverges_loses(recordings, monkeypatch):
+    def diverging(config, recordings, validation=None):
         if config.penalty != 1e-4:
             raise Diverged("training diverged")
         yield from train(config, recordings)
@@ -102,7 +103,7 @@ def test_a_record_that_was_edited(content, recordings, tmp_path):
         tune(tiny_config(), recordings, 1, out=tmp_path)
 
 
-@pytest.mark.parametrize("trials", [0, -1, 1.5])
-def test_no_trials(trials, recordings):
-    with pytest.raises(ValueError, match="trials must be"):
-        tune(tiny_config(), recordings, trials)
+@pytest.mark.parametrize("tries", [0, -1, 1.5])
+def test_no_tries(tries, recordings):
+    with pytest.raises(ValueError, match="tries must be"):
+        tune(tiny_config(), recordings, tries)

@@ -49,7 +49,7 @@ def test_known_answers():
 
 
 def test_matches_no_numpy_method():
-    """FACTS says so; should NumPy ever gain it, we would rather call NumPy."""
+    """Should NumPy ever gain it, we would rather call NumPy."""
     x = np.array([0.3, 1.0, 2.5, 7.0, 9.0])
     ours = empirical_quantiles(torch.tensor(x)[None, None], None, torch.tensor([0.1, 0.5, 0.93], dtype=torch.double))
     for method in ("linear", "hazen", "weibull", "median_unbiased", "normal_unbiased", "interpolated_inverted_cdf"):
