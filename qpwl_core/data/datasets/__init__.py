@@ -50,7 +50,7 @@ def load_dataset(name: str, folder=None) -> Recordings:
 
 
 def datasets_table():
-    """One row a data set: name, domain, subjects, rate, channels (how many), licence, state (a DataFrame)."""
+    """One row per data set: name, domain, subjects, rate, channels (how many), licence, state (a DataFrame)."""
     import pandas as pd
 
     return pd.DataFrame([{

@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from qpwl_core.data.errors import RecordingsError
 
 TIMEOUT = 30  # seconds without a byte
-Progress = bool | Callable[[int], object]  # a bar, none, or a function that is told of the bytes of each block
+Progress = bool | Callable[[int], object]  # a bar, none, or a function that gets the bytes of each block
 
 
 def download_files(dataset, folder: Path, progress: Progress) -> None:

@@ -53,7 +53,7 @@ def fetch(dataset, folder, progress):
     import pooch
     from tqdm import tqdm
 
-    pooch.get_logger().setLevel("WARNING")  # else it prints a line a file
+    pooch.get_logger().setLevel("WARNING")  # else it prints a line per file
     base = dataset.downloads[0]
     for subject in tqdm(range(1, dataset.subjects + 1), desc="EEGBCI, people", disable=progress is not True):
         if callable(progress):

@@ -86,9 +86,9 @@ def table(text: str, name: str, columns: int, delimiter: str | None = None) -> n
     try:
         rows = np.loadtxt(io.StringIO(text), delimiter=delimiter, ndmin=2)
     except ValueError:
-        raise RecordingsError(f"{shown(name)} is not a table of {columns} numbers a row") from None
+        raise RecordingsError(f"{shown(name)} is not a table of {columns} numbers per row") from None
     if rows.shape[1] != columns:
-        raise RecordingsError(f"{shown(name)} must have {columns} numbers a row, and has {rows.shape[1]}")
+        raise RecordingsError(f"{shown(name)} must have {columns} numbers per row, and has {rows.shape[1]}")
     if not np.isfinite(rows).all():
         raise RecordingsError(f"{shown(name)} holds a value that is not finite, in row {_first_bad(rows)}")
     return rows

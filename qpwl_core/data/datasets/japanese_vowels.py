@@ -1,4 +1,4 @@
-"""Japanese Vowels: nine men utter the vowels ae, 12 LPC cepstrum coefficients a frame."""
+"""Japanese Vowels: nine men utter the vowels ae, 12 LPC cepstrum coefficients per frame."""
 
 from __future__ import annotations
 

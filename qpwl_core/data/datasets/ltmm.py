@@ -15,7 +15,7 @@ from qpwl_core.data.datasets.download import download
 from qpwl_core.data.errors import RecordingsError
 
 SECONDS = 60                 # length of a window
-KEEP = 30                    # windows a person
+KEEP = 30                    # windows per person
 BLOCK = 10                   # windows read at once: 60,000 samples, a few MB
 CHANNELS = ("v-acceleration", "ml-acceleration", "ap-acceleration", "yaw-velocity", "pitch-velocity", "roll-velocity")
 
@@ -47,7 +47,7 @@ def active_windows(record, seconds=SECONDS, keep=KEEP) -> list[tuple[int, np.nda
     if count == 0:
         raise RecordingsError(f"{_name(record)} is {header.sig_len / header.fs:.0f} s long, and a window {seconds} s")
     means = np.empty((count, header.n_sig))
-    squares = np.empty((count, header.n_sig))        # sum of squared differences from the window's own mean
+    squares = np.empty((count, header.n_sig))        # sum of squared differences from the window's mean
     for first in range(0, count, BLOCK):
         last = min(first + BLOCK, count)
         block = _samples(record, first * window, last * window).reshape(last - first, window, -1)

@@ -19,7 +19,7 @@ CHANNELS = tuple(ELECTRODES.split())
 
 
 def read(dataset, folder):
-    """A file is a trial: four header lines, then ``# FP1 chan 0`` and rows ``trial channel sample µV`` a channel.
+    """A file is a trial: four header lines, then ``# FP1 chan 0`` and rows ``trial channel sample µV`` per channel.
 
     All 64 channels are kept, as in the paper; X and Y (eye) and nd (reference) can be left out with the recipe's
     ``channels``. The stimulus is the condition; a trial that the experimenters marked ``err`` is kept under its own

@@ -66,7 +66,7 @@ def _check_edf(file, max_bytes):
 
 
 def read_fif(source) -> Recordings:
-    """One sequence from a raw .fif file, or one an epoch; the file's name says whose, or the epochs' metadata."""
+    """One sequence from a raw .fif file, or one per epoch; the file's name says whose, or the epochs' metadata."""
     with reading("a .fif file"), _quiet():
         directory = _check_fif(source.file)
         import mne

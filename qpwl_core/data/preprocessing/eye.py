@@ -26,7 +26,7 @@ class EyeRecipe(Recipe):
     position, with velocity 0, or "drop" samples that no eye sees. ``screen``: (px wide, px high, m wide, m high, m
     away); None takes ``info["screen"]`` of the recordings where that is given. With it, or with channels named in deg,
     velocities are in °/s and v0 = ``saturation``; else v0 is the speed that nine in ten training samples stay below.
-    ``validity``: a channel an eye with 1 where it was seen, 0 where lost.
+    ``validity``: one channel per eye with 1 where it was seen, 0 where lost.
     """
 
     screen: tuple[float, ...] | None = None
@@ -66,15 +66,15 @@ class EyeRecipe(Recipe):
         return tuple(names)
 
     def prepare(self, values, channels, recordings):
-        """Columns x, y(, pupil), valid an eye, at the recipe's rate."""
+        """Columns x, y(, pupil), valid per eye, at the recipe's rate."""
         values = np.asarray(values, dtype=np.float64)
-        # Recipes fitted in degrees convert each recording with its own screen; those fitted in px never convert.
+        # Recipes fitted in degrees convert each recording with its screen; those fitted in px never convert.
         screen = (_screen(recordings) or self.screen) if self.screen else None
         columns = []
         for kinds in _eyes(channels).values():
             valid = ~_near(~_seen(values, kinds, screen), round(self.margin * recordings.rate))
-            own = [kinds["x"], kinds["y"]] + ([kinds["pupil"]] if "pupil" in kinds else [])
-            eye = values[:, own]
+            of_eye = [kinds["x"], kinds["y"]] + ([kinds["pupil"]] if "pupil" in kinds else [])
+            eye = values[:, of_eye]
             if screen:
                 eye[:, :2] = _degrees(eye[:, :2], screen)
             eye = resampled(_held(eye, valid), recordings.rate, self.rate)
@@ -104,10 +104,10 @@ class EyeRecipe(Recipe):
     def finish(self, prepared, statistics, channels):
         columns, seen, done = [], np.zeros(len(prepared), dtype=bool), 0
         for part, speed in zip(_parts(channels), statistics["speed"], strict=True):
-            own = slice(done, done + len(part) - 1)
-            done = own.stop
+            of_part = slice(done, done + len(part) - 1)
+            done = of_part.stop
             valid = prepared[:, part[-1]] > 0
-            standard = (prepared[:, part[:-1]] - statistics["centre"][own]) / statistics["scale"][own]
+            standard = (prepared[:, part[:-1]] - statistics["centre"][of_part]) / statistics["scale"][of_part]
             # An eye that was never seen stands at the training mean.
             standard = np.clip(standard, -CLIP, CLIP) if valid.any() else np.zeros_like(standard)
             velocity = _velocity(prepared[:, part], self.rate) / speed
@@ -203,7 +203,7 @@ def _held(values, valid):
 
 
 def _velocity(eye, rate):
-    """Central differences (T, 2) of x and y a second; 0 where a sample or its neighbour is lost, and for one sample."""
+    """Velocities (T, 2) of x and y per second; 0 where a sample or its neighbour is lost, and for one sample."""
     if len(eye) == 1:
         return np.zeros((1, 2))
     velocity = np.gradient(eye[:, :2], axis=0) * rate

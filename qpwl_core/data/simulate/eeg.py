@@ -2,7 +2,7 @@
 
 The scalp sees patches of cortex, each spread over neighbouring electrodes. A patch has coloured background noise; those
 at the back of the head swing at the person's alpha frequency, and a picture evokes waves at the person's latencies.
-Muscles, blinks, slow drifts and a trial's own state come on top, so that two trials of a person differ much.
+Muscles, blinks, slow drifts and the state of a trial come on top, so that two trials of a person differ much.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class EyePerson:
     saccade_gain: float      # share of the way to the goal that a saccade covers
     pursuit_gain: float      # share of a target's speed that the eye follows
     drift: np.ndarray        # (2,) deviation of slow drift, x and y, degrees
-    tremor: np.ndarray       # (2,) deviation of tremor with the tracker's noise, degrees a sample at 300 Hz
+    tremor: np.ndarray       # (2,) deviation of tremor with the tracker's noise, degrees per sample at 300 Hz
     vergence: np.ndarray     # (2,) left minus right gaze, degrees
     wander: float            # deviation of its slow change, degrees
     pupil: float             # units of the tracker
@@ -182,9 +182,9 @@ def record(person: EyePerson, seen: Video, session: np.random.Generator, random:
     odds = np.exp(session.normal(0, 0.05) + random.normal(0, 0.03))      # the camera sees the eyes at an angle
 
     gaze = _path(person, seen, mood, random)
-    both, own = _slow(random, steps, 0.25, 2), _slow(random, steps, 0.4, 4).reshape(steps, 2, 2)
+    both, each = _slow(random, steps, 0.25, 2), _slow(random, steps, 0.4, 4).reshape(steps, 2, 2)
     lid = _lid(person, mood, steps, random)
-    apart = person.vergence + calibration[2:] + person.wander * _slow(random, steps, 1.5, 2)
+    vergence = person.vergence + calibration[2:] + person.wander * _slow(random, steps, 1.5, 2)
 
     light = lfilter([1 / (0.5 * RATE)], [1, 1 / (0.5 * RATE) - 1], seen.luminance - seen.luminance[0])
     light += seen.luminance[0]
@@ -197,9 +197,9 @@ def record(person: EyePerson, seen: Video, session: np.random.Generator, random:
 
     columns = []
     for eye, side in enumerate((0.5, -0.5)):
-        drift = person.drift * mood["noise"] * (0.8 * both + 0.6 * own[:, eye])
+        drift = person.drift * mood["noise"] * (0.8 * both + 0.6 * each[:, eye])
         tremor = person.tremor * mood["noise"] * random.standard_normal((steps, 2))
-        at = gaze * stretch[eye] + calibration[:2] + drift + tremor + side * apart
+        at = gaze * stretch[eye] + calibration[:2] + drift + tremor + side * vergence
         at[:, 1] += 3.0 * lid                                            # a falling lid drags the pupil's centre down
         pixels = np.array(SCREEN[:2]) / 2 + PX * _frames(at)
         pupil = _frames(size * (1 - 0.5 * lid)) * (person.anisocoria * odds if eye else 1.0)

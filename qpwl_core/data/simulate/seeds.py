@@ -1,4 +1,4 @@
-"""One stream of random numbers a person, a stimulus and a recording, so that each can be made again alone."""
+"""One stream of random numbers per person, stimulus and recording, so that each can be made again alone."""
 
 from __future__ import annotations
 
