@@ -184,3 +184,9 @@ def evaluate(args):
         print(f"identification  {row['fraction']:4.0%}      accuracy {row['accuracy']:.4f} ± {row['se']:.4f}")
     for row in results["imposters"]:
         print(f"imposters       {row['fraction']:4.0%}      AUC {row['auc']:.4f} ± {row['se']:.4f}")
+    for where in ("within", "across"):
+        for n, row in results.get(f"{where}_sessions", {}).items():
+            print(f"{where} sessions n = {n}     AUC {row['auc']:.4f} ± {row['se']:.4f}  EER {row['eer']:.4f}")
+    for row in results.get("forgeries", ()):
+        print(f"forgeries       E = {row['enrolled']:<2}    EER random {row['random_eer']:.4f}  skilled "
+              f"{row['skilled_eer']:.4f}  mixed {row['mixed_eer']:.4f}{'  normalised' if row['normalised'] else ''}")

@@ -143,6 +143,27 @@ def fmr_interval(scores: np.ndarray, threshold: float, *, resamples: int = 500, 
     return percentiles(np.einsum("bj,jk,bk->b", counts, let_in, counts, optimize=True) / trials, level)
 
 
+def resampled_eer(genuine, imposter, genuine_weights: np.ndarray, imposter_weights: np.ndarray) -> np.ndarray:
+    """EER of trials that count as often as their people were drawn. (G,), (I,), (B, G), (B, I) -> (B,)
+
+    It is what `metrics.eer` gives of lists that repeat each distance so often.
+    """
+    distances = np.concatenate([genuine, imposter])
+    order = np.argsort(distances, kind="stable")
+    last = np.flatnonzero(np.append(np.diff(distances[order]) > 0, True))    # equal distances are accepted together
+    rates = []
+    for weights, first in ((imposter_weights, len(genuine)), (genuine_weights, 0)):
+        every = np.zeros((len(weights), len(distances)))
+        every[:, first:first + weights.shape[1]] = weights
+        accepted = np.cumsum(every[:, order], axis=1)[:, last]
+        rates.append(np.pad(accepted / accepted[:, -1:], ((0, 0), (1, 0))))
+    fmr, tpr = rates
+    rows, gap = np.arange(len(fmr)), 1 - tpr - fmr
+    after = np.argmax(gap <= 0, axis=1)
+    share = gap[rows, after - 1] / (gap[rows, after - 1] - gap[rows, after])
+    return fmr[rows, after - 1] + share * (fmr[rows, after] - fmr[rows, after - 1])
+
+
 def _curve_measures(matrix: np.ndarray, counts: np.ndarray, rates: tuple[float, ...]) -> dict:
     """EER and FNMR at fixed FMR of every resample of one repeat. (S, S), (B, S) -> {name: (B,)}
 

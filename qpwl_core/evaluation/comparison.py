@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.evaluation import protocol
 from qpwl_core.evaluation.bootstrap import repeats_test, resample
 from qpwl_core.evaluation.draws import draw, fair_groups
 from qpwl_core.evaluation.evaluate import evaluate_distances
-from qpwl_core.models.gallery import load_gallery
-from qpwl_core.models.model import Model, load_model
+from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.model import Embeddings, Model, load_model
 
 CAVEAT = ("p is of Wilcoxon's test over repeats: repeats share people and models, so it only says whether the draw "
           "of sequences could explain a difference; the interval, which resamples people, is the one to go by, and "
@@ -29,21 +29,25 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
     names = _names(folders)
     if len(names) < 2:
         raise ValueError(f"compare needs at least two different models, got {len(names)}")
-    seen: dict[str, tuple[np.ndarray, np.ndarray, np.ndarray | None]] = {}   # distances, subjects, sources
+    seen: dict[str, tuple[np.ndarray, Embeddings | Gallery]] = {}            # distances, and who is behind them
     notes: list[str] = []
     for name, folder in names.items():
         model = load_model(folder, device)
         if recordings is None:
-            gallery = load_gallery(folder).part("test")
-            seen[name] = gallery.distances(), gallery.subjects, gallery.sources
+            gallery = load_gallery(folder).part("test", forgeries=True)
+            seen[name] = gallery.distances(), gallery
         else:
             embeddings = model.embed(recordings)
-            seen[name] = model.distances(embeddings), embeddings.subjects, embeddings.sources
+            seen[name] = model.distances(embeddings), embeddings
             notes += _known_people(name, model, recordings)
     summaries, stacks, people = {}, {}, {}
-    for name, (distances, subjects, sources) in seen.items():
-        summaries[name], said = evaluate_distances(distances, subjects, sources, seed)
+    for name, (distances, who) in seen.items():
+        summaries[name], said = evaluate_distances(distances, who.subjects, who.sources, seed, who.stimuli,
+                                                   who.imitates)
         notes += said
+        genuine = ~forgery_mask(who.imitates, len(who))
+        distances, subjects = distances[np.ix_(genuine, genuine)], who.subjects[genuine]
+        sources = None if who.sources is None else who.sources[genuine]
         drawn = draw(subjects, seed=seed, groups=fair_groups(subjects, sources))
         stacks[name], people[name] = protocol.person_distances(distances, drawn), drawn.people
     first, *others = names
@@ -52,7 +56,7 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
             odd = sorted(set(people[first].tolist()) ^ set(people[other].tolist()))[0]
             raise ValueError(f"{first} and {other} must be tested on the same people, and only one of them is on "
                              f"{odd!r}: name recordings with --data")
-        if not np.array_equal(seen[first][1], seen[other][1]):
+        if not np.array_equal(seen[first][1].subjects, seen[other][1].subjects):
             notes.append(f"{first} and {other} cut the recordings differently, so that their draws differ")
     rows = [{"model": first, "against": other, "n": n, **_difference(stacks[first][:, n - 1], stacks[other][:, n - 1])}
             for other in others for n in range(1, stacks[first].shape[1] + 1)]
@@ -75,7 +79,7 @@ def _names(folders: list[str]) -> dict[str, str]:
 def _known_people(name: str, model: Model, recordings: Recordings) -> list[str]:
     """A sentence where people to test on were trained with, as far as the card says."""
     split = model.card.get("split", {})
-    trained = {*split.get("train", ()), *split.get("validation", ())} & set(recordings.subjects.tolist())
+    trained = {*split.get("train", ()), *split.get("validation", ())} & set(recordings.people)
     same = model.card.get("data", {}).get("name") == recordings.info.get("name")
     note = f"{name} was trained with {len(trained)} of these people: its figures are too good"
     return [note] if same and trained else []

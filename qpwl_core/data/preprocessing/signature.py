@@ -87,6 +87,7 @@ class SignatureRecipe(Recipe):
         if not down.any():
             raise RecordingsError("the pen must touch somewhere, and no sample is pen-down")
         path = values[:, :3] if self.pressure else values[:, :2]             # x, y(, pressure)
+        assert self.rate is not None, "a recipe is settled before it is used"
         path, down = _at_rate(path, down, recordings.rate, self.rate)
         if recordings.info.get("y") == "down":
             path[:, 1] = -path[:, 1]
@@ -104,6 +105,7 @@ class SignatureRecipe(Recipe):
 
     def _features(self, path, down, size):
         """The columns that are asked for. (T, 2 or 3), (T,) -> (T', C)"""
+        assert self.rate is not None, "a recipe is settled before it is used"
         place = path[:, :2] / (size if self.size else 1)
         place = smoothed(_held(place, down) if self.pen_up == "hold" else place, self.smooth * self.rate)
         if len(place) < 2:
