@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from qpwl_core.evaluation import metrics, protocol
+from qpwl_core.evaluation.bootstrap import fmr_interval
 from qpwl_core.evaluation.trials import at_threshold, attack, make_trials
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.study.paper import VERIFICATION
@@ -124,7 +125,11 @@ def test_a_target_is_set_on_calibration_people_and_comes_out_on_others():
     for row, entry in zip(table.itertuples(), shown_models(app), strict=True):
         threshold = metrics.threshold_at_fmr(trials_of(entry, "calibration").of(1)[1], 0.1)
         rates = metrics.apply_threshold(*trials_of(entry).of(1), threshold)
-        assert (row[3], row[5], row[7]) == ("10 %", f"{rates['fmr']:.2%}", f"{rates['fnmr']:.2%}")
+        assert (row[3], row[6], row[8]) == ("10 %", f"{rates['fmr']:.2%}", f"{rates['fnmr']:.2%}")
+        low, high = fmr_interval(trials_of(entry, "calibration").scores[:, 0], threshold)
+        assert row[4] == f"{100 * low:.0f} to {100 * high:.0f} %"
+    warned = next(each.value for each in app.warning if "Too few calibration people to promise this" in each.value)
+    assert f"{entry.title.split(' ·')[0]}" in warned.replace("\\", "")
     app.select_slider(key="target").set_value(0.001).run()
     assert not app.exception
     assert any("cannot measure a rate below" in warning.value for warning in app.warning)
@@ -220,9 +225,29 @@ def test_all_draws_a_target_and_other_methods():
     every = [entry.id for entry in library.entries() if entry.has_gallery][:3]
     app = opened("identification", models=every, set="for a target", n=3, live=True, M=3, identification_view="attack")
     assert not app.exception
-    for label in app.segmented_control(key="focus").options:
-        app.segmented_control(key="focus").set_value(label).run()
+    for label in app.selectbox(key="focus").options:
+        app.selectbox(key="focus").set_value(label).run()
         assert not app.exception
 
 
-# ---- in a browser: the walk of a demonstration
+
+
+def test_over_p_and_m_all_models_with_intervals():
+    app = opened(verification_view="tune", n=2)
+    assert not app.exception
+    over_p, over_m = figures_on(app)
+    names = [trace["name"] for trace in over_m["data"] if trace.get("mode") == "lines+markers"]
+    assert len(names) == 2
+    assert "means nothing to a cosine" in " ".join(each.value for each in app.caption)
+    assert len([trace for trace in over_p["data"] if trace.get("mode") == "lines+markers"]) == 1
+
+
+def test_a_number_on_two_pages_is_the_same_number():
+    """AUC of one model, n = 1, of the gallery beside it: Verification, Distances and the core."""
+    app = opened(verification_view="paper", models=["gait-ipol-qp-wl"], model="gait-ipol-qp-wl")
+    first = app.table[0].value.iloc[0]["n = 1"].replace("\\", "").split(" ")[0]
+    trials = trials_of(next(entry for entry in library.entries() if entry.id == "gait-ipol-qp-wl"))
+    wanted = np.mean([metrics.auc(*each) for each in trials.repeats(1)])
+    assert first == f"{wanted:.4f}"
+    page = opened("distances", model="gait-ipol-qp-wl")
+    assert f"AUC {wanted:.3f} against" in " ".join(each.value for each in page.markdown)

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from qpwl_core.models.gallery import load_gallery
 from tests.support.places import ROOT
-from ui.library.models import SHIPPED, Entry, told_apart
+from ui.library.models import SHIPPED, Entry, distinct_titles
 from ui.shell import navigation
 from ui.shell.charts import as_web_page
 from ui.shell.panels import figure, line_at
@@ -65,7 +65,7 @@ def test_p_is_the_models_own_until_somebody_moves_it():
 
 def test_two_models_of_one_title_are_told_apart():
     entries = [Entry(name, "trained", SHIPPED, {"title": title}) for name, title in zip("abc", "xxy", strict=True)]
-    assert told_apart(entries) == {"a": "x, a", "b": "x, b", "c": "y"}
+    assert distinct_titles(entries) == {"a": "x, a", "b": "x, b", "c": "y"}
 
 
 def test_modules_are_out_of_the_collectors_way(monkeypatch):

@@ -147,7 +147,7 @@ def test_levels_by_hand_and_learned():
         page.text_input(key="ql_hand").set_value(bad).run()
         assert word in page.error[0].value
         assert charts(page) == 3
-    own = load_gallery(ui.library.models.SHIPPED / "eeg-uci-qp-wl").own
+    own = load_gallery(ui.library.models.SHIPPED / "eeg-uci-qp-wl").model_levels
     set_state(page, ql_levels="learned", model="eeg-uci-qp-wl", ql_view="Samples to quantiles")
     assert any(f"M + 2 = {len(own)}" in text.value for text in page.markdown)
     a = own_quantiles(NUMBERS, own)

@@ -32,7 +32,7 @@ def small_study() -> dict:
                                       "count": 20} for f in (0.1, 0.5)]
     terms = {"licence": "CC BY 4.0", "citation": "Someone <b>bold</b>", "url": ""}
     sets = {name: {"title": title, "domain": "gait", "simulated": name == "eye-simulated", "fixed": False,
-                   "stands_for": "LTMM", "terms": terms, "people": "10 people, 100 trials a repeat",
+                   "stands_for": "LTMM", "terms": terms, "people": "10 people, 100 trials per repeat",
                    "differs": paper.differs(name), "verdicts": ["QP-WL leads MP-NPL at every n."]}
             for name, title in (("gait-hapt", "Gait · HAPT"), ("eye-simulated", "Eye (simulated)"))}
     return {"format": "qpwl-study", "version": 1, "preset": "smoke", "command": "python -m qpwl_core study",

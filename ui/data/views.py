@@ -20,6 +20,7 @@ from ui.library.data import domain_for, recipe_of, recordings_for, split_of, tok
 from ui.shell.charts import chart
 from ui.shell.controls import forget_unknown
 from ui.shell.frame import KEPT
+from ui.shell.numbers import numbers as boxes
 from ui.shell.palette import COLOURS, colours_of
 from ui.shell.text import plain
 
@@ -41,7 +42,16 @@ MEANING = {            # of the options of all recipes
     "lost": "hold the last good position where the eye was lost, or drop those samples",
     "margin": "seconds around a lost sample that are lost too: the lid still covers the pupil",
     "saturation": "°/s at which the slow velocity channel, a tanh, begins to bend",
-    "validity": "a channel an eye that is 1 where it was seen and 0 where it was lost",
+    "validity": "one channel per eye that is 1 where it was seen and 0 where it was lost",
+    "pause": "seconds that the pen may be up or still at a stretch; the rest is cut out",
+    "longest": "seconds that are kept, and what follows is cut off; none is all",
+    "pen_up": "while the pen is up: keep positions, hold the last one, or drop those samples",
+    "smooth": "seconds, deviation of a Gaussian over the positions",
+    "centre": "positions from the middle of the ink", "size": "divided by the size of the ink, so that devices compare",
+    "position": "x and y are seen: forgers copy the shape well", "velocity": "velocity in x and y is seen",
+    "log_speed": "the logarithm of the speed is seen", "direction": "the direction is seen, as cosine and sine",
+    "curvature": "radians per second are seen", "pressure": "the pressure is seen, relative to the signature's mean",
+    "down": "whether the pen touches is seen",
 }
 EEG_STEPS = {"Steps between samples": "change", "Whitened": "whiten", "One loudness": "equalise",
              "Compressed": "compress"}     # each an option of the recipe, on or off
@@ -65,8 +75,7 @@ def people_view(data: str) -> None:
     seconds = recordings.lengths / recordings.rate
     numbers = {"People": len(summary), "Sequences": f"{len(recordings):,}", "Recorded": duration(seconds.sum()),
                "Channels": len(recordings.channels), "Rate": f"{recordings.rate:g} Hz"}
-    for column, (label, value) in zip(st.columns(len(numbers)), numbers.items(), strict=True):
-        column.metric(label, value, border=True)
+    boxes(numbers)
     left, right = st.columns([1.7, 1], gap="large")
     with left:
         st.markdown("**How long each person was recorded**")
@@ -243,7 +252,7 @@ def _changed(data: str) -> dict:
             seconds = one.slider("Seconds of a window", 1.0, 60.0, declared["seconds"], 0.5, key="data_seconds", **KEPT)
             keep = two.slider("Windows of a sequence", 1, 30, declared["keep"], key="data_keep", **KEPT)
             return {"seconds": seconds, "keep": keep}
-        if "clip" in declared:
+        if "baseline" in declared:
             one, two = st.columns(2)
             baseline = one.segmented_control("Baseline", ("mean", "none"), default="mean", required=True,
                                              key="data_baseline", **KEPT)
@@ -259,7 +268,8 @@ def _changed(data: str) -> dict:
             return {"lost": one.segmented_control("Lost samples", ("hold", "drop"), default="hold", required=True,
                                                   key="data_lost", **KEPT),
                     "margin": two.slider("Margin, s", 0.0, 0.5, 0.02, 0.01, key="data_margin", **KEPT)}
-        st.markdown("The generic recipe standardises every channel: there is nothing to turn but the rate.")
+        st.markdown("The generic recipe standardises every channel: there is nothing to turn but the rate."
+                    if domain_for(data) == "generic" else "There is nothing to turn here; the options are below.")
         return {}
 
 
@@ -277,6 +287,6 @@ def fitted_recipe(data: str, token: str, options: tuple) -> FittedRecipe:
 
 @st.cache_data(max_entries=16, scope="session", show_spinner="Looking at the recordings …")
 def facts(data: str, token: str) -> tuple[pd.DataFrame, list[str]]:
-    """One row a person, and remarks."""
+    """One row per person, and remarks."""
     recordings = recordings_for(data)
     return recordings.summary().sort_values("subject", ignore_index=True), remarks(recordings)

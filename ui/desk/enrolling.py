@@ -12,7 +12,7 @@ import streamlit as st
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.database import Desk
 from ui.desk.scene import Scene, Sequences, keep_among, of_data
-from ui.library.data import available_data, recordings_for, take_upload
+from ui.library.data import OWN, available_data, fits, recordings_for, take_upload
 from ui.library.models import Entry
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
@@ -110,7 +110,12 @@ def choose_data(entry: Entry, key: str) -> tuple[str, Sequences, str] | None:
         if file is not None and st.session_state.get(f"{key}_taken") != file.file_id:
             st.session_state[f"{key}_taken"] = file.file_id
             st.session_state[f"{key}-data"] = take_upload(file, file.name)
-        at_hand = available_data()
+        at_hand = {data: title for data, title in available_data().items()
+                   if data.startswith(OWN) or fits(data, entry.card)}
+        if not at_hand:
+            st.info("No recordings at hand fit this model: upload one with its channels, or get its data set on the "
+                    "Data page.", icon=":material/database:")
+            return None
         keep_among(f"{key}-data", list(at_hand))
         data = st.selectbox("Data", list(at_hand), format_func=at_hand.get, key=f"{key}-data", **KEPT)
         people = sorted(set(recordings_for(data).subjects.tolist()))

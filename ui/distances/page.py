@@ -92,8 +92,8 @@ def verdict(shown: views.Shown, sure: dict[str, Resampled]) -> None:
         says = f"Cosine separates these people better than {of_w}"
     aucs = {measure: f"{each.auc:.3f}" for measure, each in sure.items()}
     st.markdown(
-        f"**{says}.** AUC {aucs['wasserstein']} against {aucs['cosine']}, Euclidean {aucs['euclidean']}; W minus cosine is "
-        f"{apart['difference']:+.3f}, and with other people it could have been {apart['low']:+.3f} to "
+        f"**{says}.** AUC {aucs['wasserstein']} against {aucs['cosine']}, Euclidean {aucs['euclidean']}; W minus "
+        f"cosine is {apart['difference']:+.3f}, and with other people it could have been {apart['low']:+.3f} to "
         f"{apart['high']:+.3f} (95 % interval, people resampled).")
     other = "" if shown.gallery.model_levels is not None else ", on another summary of its filters than quantiles"
     st.caption(f"AUC of verification: nearest of the enrolled, n = 1, mean of ten draws, {len(shown.test.people)} test "

@@ -30,7 +30,7 @@ def show_firing(entry: Entry, k: int) -> None:
         if not fits:
             st.info("The recordings that this model was made with do not ship, and no others that fit are at hand. "
                     "Download them, or upload your own with the same channels, on the Data page; what the filter saw "
-                    "in them is in the two pictures above.", icon=":material/database:")
+                    "in them is under *One filter, large*.", icon=":material/database:")
             st.page_link("pages/data.py", label="Get recordings", icon=":material/database:")
             return
         one, name, r, channels = _controls(entry, model, fits)

@@ -161,3 +161,9 @@ def _registered(data: str) -> Dataset:
     if data not in DATASETS:
         raise RecordingsError(f"there is no data set {shown(data)}")
     return DATASETS[data]
+
+
+def fits(data: str, card: dict) -> bool:
+    """Whether a model with this card can read a data set at hand: the same domain, and all channels that it wants."""
+    channels = _own(data).recordings.channels if data.startswith(OWN) else _registered(data).channels
+    return domain_for(data) == card["config"]["domain"] and set(card["recipe"].get("channels") or ()) <= set(channels)

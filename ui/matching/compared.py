@@ -5,26 +5,28 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from html import escape
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import streamlit as st
 
 from qpwl_core.evaluation import protocol
-from qpwl_core.evaluation.bootstrap import subject_intervals
+from qpwl_core.evaluation.bootstrap import fmr_interval, subject_intervals
 from qpwl_core.evaluation.explain import match_by_filter
 from qpwl_core.evaluation.metrics import cmc, det, mean_roc, smallest_rate, threshold_at_fmr
-from qpwl_core.evaluation.trials import RATES, Trials, auc_by_n, error_rates, make_trials
+from qpwl_core.evaluation.trials import RATES, Trials, auc_by_n, error_rates
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
 from qpwl_core.study.palette import look_of
 from ui.library.models import Entry, distances_of, distinct_titles, entries, gallery_of
+from ui.library.tuning import part_of, trials_by
 from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import DASHES
 from ui.shell.text import plain
+from ui.shell.words import help_for
 
+ENOUGH_PEOPLE = 10            # calibration people below which nothing is promised
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 
 
@@ -60,17 +62,16 @@ def _data_of(entry: Entry) -> tuple:
 def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
     own = next((entry.card["config"]["p"] for entry in chosen if METHODS[entry.method].distance == "wasserstein"), 1.0)
-    a, b, c, d, e = st.columns([1.9, 1, 1.3, 1.2, 1.2], gap="medium", vertical_alignment="bottom")
-    n = a.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
-                            help="The claim is judged on the mean distance of the first n observed sequences.")
-    drawn = b.selectbox("Draw", range(11), key="draw", format_func=lambda i: f"only {i}" if i else "all ten", **KEPT,
-                        help="In each draw, five sequences of each person are observed, at random; all others "
-                             "are enrolled.")
-    live = c.toggle("Change p and M", key="live", **KEPT,
-                    help="Else every model is used with the levels it learned and the p it was trained with.")
-    points = d.slider("Even levels M", 1, 64, 16, key="M", disabled=not live, **KEPT)
-    with e:
-        p = choose_p(own, disabled=not live)
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+        n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
+                                 width="content", help=help_for("n"))
+        drawn = st.selectbox("Draw", range(11), key="draw", format_func=lambda i: f"only {i}" if i else "all ten",
+                             width=130, help=help_for("draw"), **KEPT)
+        live = st.toggle("Change p and M", key="live", width="content", **KEPT,
+                         help="Else every model is used with the levels it learned and the p it was trained with.")
+        points = st.slider("Even levels M", 1, 64, 16, key="M", disabled=not live, width=160, help=help_for("M"),
+                           **KEPT)
+        p = choose_p(own, disabled=not live, width=160)
     return n, drawn - 1 if drawn else None, points if live else None, p if live else None
 
 
@@ -117,13 +118,8 @@ def compare(chosen: list[Entry], points: int | None, p: float | None) -> list[Co
     return found
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
 def _trials(folder: str, checksum: str, points: int | None, p: float | None, part: str) -> Trials:
-    """The trials of a gallery, computed once for all sessions; nobody changes them."""
-    held = _gallery_part((folder, checksum), part)
-    if len(held.people) < 2:
-        raise ValueError(f"there are no {part} people beside this model")
-    return make_trials(distances_of(folder, checksum, part, None, points, p), held.subjects, held.sources)
+    return trials_by(folder, checksum, part, None, points, p)
 
 
 @st.cache_data(max_entries=128, show_spinner=False)
@@ -157,10 +153,19 @@ def filters_of(key: tuple, n: int, repeat: int) -> np.ndarray:
     return match_by_filter(_gallery_part(key, "test"), _trials(*key, "test"), n, repeat, *key[2:])
 
 
+@st.cache_data(max_entries=256, show_spinner=False)
+def promised_fmr(key: tuple, n: int, threshold: float) -> tuple[float, float]:
+    """The interval of the false match rate that a threshold set on the calibration people can promise."""
+    return fmr_interval(_trials(*key, "calibration").scores[:, n - 1], threshold)
+
+
+def too_few(people: int, promised: tuple[float, float], target: float) -> bool:
+    """Whether so few calibration people cannot promise the target: fewer than ten, or twice as much is possible."""
+    return people < ENOUGH_PEOPLE or promised[1] > 2 * target
+
+
 def _gallery_part(key: tuple, part: str):
-    return gallery_of(Entry("", "", Path(key[0]), {"sha256": key[1]})).part(part)
-
-
+    return part_of(*key[:2], part)
 def models_and_settings(chosen: list[Entry]) -> tuple[list[Compared], int, int | None]:
     """The widgets on top of both pages: the models with their trials, n and the draw (None is all)."""
     n, draw, points, p = settings(chosen)
@@ -175,8 +180,9 @@ def choose_focus(models: list[Compared]) -> Compared:
     labels = [model.label for model in models]
     if st.session_state.get("focus") not in labels:
         st.session_state.pop("focus", None)
-    return models[labels.index(st.segmented_control("Model shown", labels, default=labels[0], key="focus",
-                                                    format_func=plain, required=True, **KEPT))]
+    if st.session_state.get("focus", labels[0]) not in labels:
+        st.session_state.pop("focus")
+    return models[labels.index(st.selectbox("Model shown", labels, key="focus", **KEPT))]
 
 
 def different_people(models: list[Compared]) -> str:

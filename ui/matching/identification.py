@@ -142,9 +142,12 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
     by_filter = by_filter.assign(filter=by_filter["filter"] + 1)              # people count from 1, on all pages
     total, typical, first = by_filter["pair"].sum(), by_filter["typical"].sum(), by_filter.head(3)
     closer, most = (first["typical"] - first["pair"]).sum(), ", ".join(map(str, first["filter"]))
+    share = (f"{closer / (typical - total):.0%} of that difference" if typical - total > closer > 0 else
+             "more than all of it: others are farther apart than usual" if typical > total else
+             "while others are farther apart than usual")
     st.markdown(f"In draw {repeat + 1}, **{plain(who)}** came as near as **{total:.4g}** to {plain(taken_for)}, where "
-                f"two people are typically {typical:.4g} apart: {typical - total:.3g} less, of which filters {most} "
-                f"make up {closer:.3g}.")
+                f"two people are typically {typical:.4g} apart: {typical - total:.3g} less. Filters {most} alone are "
+                f"{closer:.3g} less, {share}.")
     names = ("two typical strangers", f"{escape(who)} to themselves", f"{escape(who)} to {escape(taken_for)}")
     chart(figures.filters(by_filter.head(10), names), f"identification-{key}-filters",
           f"What the ten filters that matched most add to the distance of {who} to {taken_for}", by_filter)

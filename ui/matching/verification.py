@@ -7,6 +7,8 @@ import streamlit as st
 
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.trials import RATES, at_threshold, same_fmr
+from ui.library.models import gallery_of
+from ui.library.tuning import has_order, over_p, over_points
 from ui.matching import verification_figures as figures
 from ui.matching.compared import (
     Compared,
@@ -17,15 +19,18 @@ from ui.matching.compared import (
     intervals_of,
     paper_auc,
     paper_notes,
+    promised_fmr,
     set_by_hand,
     span,
     summary_of,
     threshold_slider,
+    too_few,
 )
 from ui.shell.charts import chart, table
-from ui.shell.curves import auc_over_n
+from ui.shell.curves import auc_over_n, over_setting
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.shell.words import AUC_KINDS
 
 Lists = dict[str, tuple]              # label -> distances of owners and of imposters
 
@@ -33,12 +38,14 @@ Lists = dict[str, tuple]              # label -> distances of owners and of impo
 def line(models: list[Compared], n: int, draw: int | None) -> None:
     """One threshold, in a sentence, a histogram, a table, and on both curves."""
     lists: Lists = {model.label: model.trials.of(n, draw) for model in models}
-    controls, picture = st.columns([1, 1.5], gap="large")
+    controls, picture = st.columns([1, 1.5], gap="medium")
     with controls:
         focus = choose_focus(models)
         by_hand = set_by_hand()
         target = None if by_hand else choose_target()
         thresholds = by_hand_of(focus, lists, n) if by_hand else calibrated_of(models, n, target)
+        promised = {} if by_hand else {model.label: promised_fmr(model.key, n, thresholds[model.label])
+                                       for model in models if model.label in thresholds}
         came = {label: at_threshold(*lists[label], threshold) for label, threshold in thresholds.items()}
         if out := came.get(focus.label):
             say(out, thresholds[focus.label], n, draw)
@@ -55,18 +62,63 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
                  for label in came}
         table(pd.DataFrame([
             {"model": label, "threshold": f"{thresholds[label]:.4g}", "aimed at": aimed[label],
+             **({} if by_hand else {"could be": f"{100 * promised[label][0]:.0f} to {100 * promised[label][1]:.0f} %"}),
              "imposters let in": f"{each['let_in']:,} of {each['imposters']:,}", "FMR": f"{each['fmr']:.2%}",
              "owners sent away": f"{each['sent_away']:,} of {each['owners']:,}", "FNMR": f"{each['fnmr']:.2%}"}
-            for label, each in came.items()]), "Errors of both kinds at the threshold, a row a model")
+            for label, each in came.items()]), "Errors of both kinds at the threshold, a row per model")
         if by_hand:
             st.caption("Each model's distance has a scale of its own. The threshold is that of the model shown; the "
                        "others stand where the same share of imposters gets in.")
-        elif out:
-            people, imposter = focus.calibration().people, focus.calibration().of(n)[1]
-            st.caption(f"Set on {len(people)} calibration people ({len(imposter):,} imposter distances in ten draws); "
-                       "FMR and FNMR came out on the test people. With so few people, that may lie well beside the "
-                       "aim.")
+        else:
+            few = {model.label: len(model.calibration().people) for model in models if model.label in promised
+                   and too_few(len(model.calibration().people), promised[model.label], target)}
+            if few:
+                st.warning("**Too few calibration people to promise this.** " + " ".join(
+                    f"{plain(label)}: set on {count} people, {100 * target:g} % of imposters may as well be "
+                    f"{100 * promised[label][0]:.0f} to {100 * promised[label][1]:.0f} %." for label, count in
+                    few.items()), icon=":material/warning:")
+            st.caption("*Could be*: the 95 % interval of the false match rate at this threshold, with the calibration "
+                       "people resampled; of fewer than ten people even the interval is rough. FMR and FNMR came out "
+                       "on the test people, who had no part in it.")
     curves_of(models, lists, {label: (each["fmr"], each["fnmr"]) for label, each in came.items()}, n, draw)
+
+
+def over_p_and_m(models: list[Compared], n: int, draw: int | None) -> None:
+    """AUC over p and over M of all models chosen, with intervals over people; a click goes there."""
+    st.markdown("AUC of verification for every p and every M, from the galleries: nothing is trained again. Shaded: "
+                "the 95 % interval over people. **Click a point to go there.**")
+    looks = {model.label: model.look for model in models}
+    able = [model for model in models if gallery_of(model.entry).model_levels is not None]
+    orders = [model for model in able if has_order(model.entry)]
+    if left_out := [plain(model.label) for model in models if model not in orders]:
+        st.caption(f"Not over p, which means nothing to a cosine: {', '.join(left_out)}. Only quantiles have an M.")
+    now = {model.label: summary_of(model.key, n)[0]["auc"][n - 1] for model in models}
+    learned = {model.label: len(gallery_of(model.entry).model_levels) - 2 for model in able}
+
+    def to_p(point: dict) -> None:
+        st.session_state.update(live=True, p=float(point["x"]), M=st.session_state.get("M", 16))
+
+    def to_points(point: dict) -> None:
+        st.session_state.update(live=True, M=int(point["x"]))
+
+    left, right = st.columns(2, gap="medium")
+    with left:
+        tables = {model.label: over_p(*model.key[:2], None, model.points, n) for model in orders}
+        if tables:
+            st.markdown("**AUC over p**")
+            present = {model.label: (model.p or gallery_of(model.entry).p, now[model.label]) for model in orders}
+            chart(over_setting(tables, looks, "p", "order p", present), "verification-over-p",
+                  f"AUC over p of {len(tables)} models, n = {n}", on_click=to_p, data=lambda: pd.concat(
+                      [each.assign(model=label) for label, each in tables.items()]))
+    with right:
+        st.markdown("**AUC over M**, even levels")
+        of_points = {model.label: over_points(*model.key[:2], None, model.p, True, n) for model in able}
+        present = {model.label: (model.points or learned[model.label], now[model.label]) for model in able}
+        chart(over_setting(of_points, looks, "M", "sampling points M", present), "verification-over-m",
+              f"AUC over M of {len(of_points)} models, n = {n}", on_click=to_points, data=lambda: pd.concat(
+                  [each.assign(model=label) for label, each in of_points.items()]))
+    st.caption(f"Nearest of the enrolled, n = {n}, mean of ten draws, the test people beside each model. A diamond is "
+               "the model as it is set now; unless *Change p and M* is on, at the levels it learned.")
 
 
 def by_hand_of(focus: Compared, lists: Lists, n: int) -> dict[str, float]:
@@ -127,7 +179,7 @@ def as_the_paper(models: list[Compared], n: int, draw: int | None) -> None:
     for model in models:
         held = model.trials
         rows.append((f"{model.label}: {len(held.people)} people, {(held.drawn.owner >= 0).sum():,} sequences",
-                     ours[model.label]))
+                     ours[model.label]))        # of the gallery
         if card := card_auc(model.entry):
             rows.append((f"{model.label}: {card[0]}", card[1]))
         if model.label in paper:
@@ -135,9 +187,9 @@ def as_the_paper(models: list[Compared], n: int, draw: int | None) -> None:
     table(pd.DataFrame([
         {"AUC": name, **{f"n = {row.n}": f"{row.auc:.4f} ± {row.se:.4f}" for row in aucs.itertuples()}}
         for name, aucs in rows]), "AUC of each model for one to five observed sequences, and the paper's")
-    st.caption("Mean ± standard error over ten draws. Where there are two rows of ours, the first is of the gallery "
-               "beside the model, as all else on this page; the second of all that was tested, with the model's own M "
-               "and p. " + " ".join(f"What differs: {plain(note)}"
+    st.caption(f"{AUC_KINDS['nearest']} Mean ± standard error over ten draws. Where there are two rows of ours, the "
+               "first is of the gallery beside the model, as all else on this page; the second of all that was tested, "
+               "with the model's own M and p. " + " ".join(f"What differs: {plain(note)}"
                                     for note in paper_notes([model.entry for model in models])))
     chart(auc_over_n(ours, paper, {model.label: model.look for model in models}, 430), "verification-auc",
           "AUC over the number of observed sequences",
@@ -160,7 +212,8 @@ def how_sure(models: list[Compared], n: int, draw: int | None) -> None:
         short |= {rate: min(errors["imposter"], short.get(rate, 10 ** 9)) for rate in RATES if errors[rate] is None}
     bar.empty()
     table(pd.DataFrame(rows), "AUC, EER and FNMR of each model with confidence intervals")
-    st.caption(f"n = {n}. Owners and imposters: trials in each of ten draws, of which these are means. In brackets: "
+    st.caption(f"{AUC_KINDS['nearest']} n = {n}. Owners and imposters: trials in each of ten draws, of which these are "
+               "means. In brackets: "
                "95 % intervals from resampling people 500 times, for other people would have given other figures.")
     if short:
         st.caption("Not measurable: a rate says nothing where fewer than three errors are expected. " + " ".join(

@@ -6,11 +6,12 @@ import streamlit as st
 
 from ui.matching import verification as views
 from ui.matching.compared import choose_models, models_and_settings
-from ui.shell.controls import try_presets
+from ui.shell.controls import SMALLEST, try_presets
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.words import glossary, why_aucs_differ
 
 VIEWS = {"line": ("Where to draw the line", views.line), "paper": ("As the paper tells it", views.as_the_paper),
-         "sure": ("Errors, and how sure they are", views.how_sure)}
+         "sure": ("Errors, and how sure they are", views.how_sure), "tune": ("Over p and M", views.over_p_and_m)}
 
 
 def show() -> None:
@@ -19,6 +20,7 @@ def show() -> None:
     chosen = choose_models()
     if not chosen:
         return
+    glossary("genuine", "imposter", "FMR", "FNMR", "EER", "AUC", "gallery", "draw", "n")
 
     @st.fragment
     def explore() -> None:
@@ -26,13 +28,12 @@ def show() -> None:
         models, n, draw = models_and_settings(chosen)
         if not models:
             return
-        look, beside = st.columns([4, 1], gap="large")
-        view = look.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="line",
-                                      required=True, key="verification_view", label_visibility="collapsed", **KEPT)
-        with beside:
-            try_presets({"One sequence observed, or five?": {"n": 5 if n == 1 else 1},
-                         "Only the largest differences: p = 8": {"live": True, "p": 8.0},
-                         "A single level, the median: M = 1": {"live": True, "M": 1, "p": 1.0}})
+        view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="line",
+                                    required=True, key="verification_view", label_visibility="collapsed", **KEPT)
+        try_presets({"One sequence observed, or five?": {"n": 5 if n == 1 else 1},
+                     "Only the largest differences: p = 8": {"live": True, "p": 8.0},
+                     SMALLEST: {"live": True, "M": 1, "p": 1.0}})
         VIEWS[view][1](models, n, draw)
 
     explore()
+    why_aucs_differ()

@@ -6,8 +6,10 @@ import streamlit as st
 
 from ui.library.models import choose_model, entries
 from ui.quantile_layer import views
-from ui.quantile_layer.samples import SOURCES, choose_samples, mixture, try_this
+from ui.quantile_layer.samples import SOURCES, choose_samples, mixture, try_this, walker
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+from ui.shell.words import glossary
 
 # Links carry these words as they are.
 VIEWS = {"Samples to quantiles": views.steps, "How many points": views.points, "Distance of two": views.distance,
@@ -23,6 +25,10 @@ def show() -> None:
     setup_page("Quantile layer",
                "How does a recording become a quantile function, and what is the Wasserstein distance between two?")
     model = choose_model() if any(entry.has_gallery for entry in entries()) else None
+    if model is not None and (walks := walker(model)) is not None and walks.id != model.id:
+        st.sidebar.caption(f"For *Filter* and its learned levels. A *Walk* goes through {plain(walks.title)}, for the "
+                           "model above reads no walks.")
+    glossary("Q̂", "Q̃", "Q̄", "M", "p")
 
     @st.fragment
     def explore() -> None:

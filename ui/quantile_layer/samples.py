@@ -146,8 +146,8 @@ def _walked(which: int, entry: Entry) -> Samples:
         number = _filter(which, len(filters[walk]))
     known = gallery_of(entry).people if entry.has_gallery else []
     colour = colours_of(known if person in known else sorted(recorded))[person]
-    about = (f"Real samples: what filter {number + 1} made of five seconds of walking, a number a moment. "
-             "Recordings: UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0.")
+    about = (f"Real samples: what filter {number + 1} of {plain(entry.title)} made of five seconds of walking, one "
+             "number per moment. Recordings: UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0.")
     return Samples(filters[walk][number], about, colour, entry)
 
 

@@ -61,7 +61,7 @@ def explain(step: int, ranked: np.ndarray, x: np.ndarray, levels: np.ndarray, ke
     """A step in words and in a formula, with its numbers at r."""
     n, m = len(x), len(levels) - 2
     if step == 0:
-        st.markdown(f"A filter says one number a moment, here **N = {n}** of them. Colour is time.")
+        st.markdown(f"A filter says one number per moment, here **N = {n}** of them. Colour is time.")
         formula(rf"\mathcal X &= (x_1, \dots, x_{{{n}}})", rf"x_1 &= {x[0]:.4g}", rf"x_{{{n}}} &= {x[-1]:.4g}")
     elif step == 1:
         st.markdown("Sorting forgets *when* and keeps *how much*: π puts the smallest first.")

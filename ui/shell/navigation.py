@@ -27,7 +27,7 @@ modules: dict[str, int] = {}    # how many were set aside
 
 def navigation():
     """Declare the pages; ``run()`` of what is returned shows the chosen one."""
-    # Its address is "/" whatever the path says; that only keeps it from clashing with pages/home.py in Streamlit's list.
+    # Its address is "/" whatever the path says; it only keeps it from clashing with pages/home.py in Streamlit's list.
     home = st.Page(ROOT / "pages/home.py", title="Home", icon=":material/home:", url_path="start", default=True)
     pages = {part: [st.Page(ROOT / f"pages/{name}.py", title=title, icon=f":material/{icon}:")
                     for name, (title, icon) in rows.items()]

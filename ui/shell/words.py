@@ -49,9 +49,8 @@ def help_for(*words: str) -> str:
 def glossary(*words: str) -> None:
     """The words of a page, each with its meaning on touch."""
     with st.container(horizontal=True, gap="small"):
-        st.caption("What it means:", width="content")
         for word in words:
-            st.caption(f"**{word}**", width="content", help=f"**{word}**: {GLOSSARY[word]}.")
+            st.badge(word, color="blue", help=f"**{word}**: {GLOSSARY[word]}.")
 
 
 def why_aucs_differ() -> None:
