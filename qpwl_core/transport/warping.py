@@ -24,7 +24,4 @@ def pairwise_dtw(a: Tensor, b: Tensor) -> Tensor:
     sequences = [x.T.contiguous().double().numpy() for x in ([*a] if same else [*a, *b])]
     block = None if same else ((0, len(a)), (len(a), len(sequences)))
     found = torch.from_numpy(dtw_ndim.distance_matrix_fast(sequences, a.shape[1], window=window, block=block))
-    if same:
-        found = torch.where(torch.isfinite(found), found, 0)
-        return (found + found.T).to(a.dtype)
-    return found[:len(a), len(a):].to(a.dtype)
+    return (found if same else found[:len(a), len(a):]).to(a.dtype)
