@@ -138,7 +138,7 @@ def embed(args):
     """Embed all sequences of a data set or file.
 
     The file has values, (n, K, M+2) quantile functions or (n, E) vectors, levels (M+2,) where there are any, subjects,
-    stimuli where they are named, and sources, the number of the recording each was cut from: arrays in a .npz file; in
+    stimuli and imitates where they are named, and sources, the number of the recording each was cut from: arrays in a .npz file; in
     a .safetensors file names are in "facts" of its metadata, as JSON.
     """
     from qpwl_core.common.files import write_arrays, write_tensors
@@ -154,7 +154,7 @@ def embed(args):
     arrays = {"values": embeddings.values.numpy(), "sources": embeddings.sources}
     if embeddings.levels is not None:
         arrays["levels"] = embeddings.levels.numpy()
-    named = {"subjects": embeddings.subjects, "stimuli": embeddings.stimuli}
+    named = {"subjects": embeddings.subjects, "stimuli": embeddings.stimuli, "imitates": embeddings.imitates}
     names = {what: each for what, each in named.items() if each is not None}
     if out.suffix == ".npz":
         write_arrays(out, arrays | names)

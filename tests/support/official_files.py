@@ -147,7 +147,61 @@ def eegbci(folder):
     return {key: made[key] for key in sorted(made)}
 
 
+def pen_rows(seed):
+    """A pen that writes two strokes with 50 ms between them: time ms, x, y, pressure, last of a stroke, (T, 5)."""
+    time = np.concatenate([np.arange(30) * 10, 340 + np.arange(25) * 10])
+    return np.column_stack([time, np.round(100 * numbers(seed, 55, 3)) + 3000, np.arange(55) == 29])
+
+
+def even_pen(table, up):
+    """What a reader makes of them: 10 ms apart, straight between the strokes, where the pen is up at ``up``."""
+    even = np.arange(59) * 10
+    columns = [np.interp(even, table[:, 0], column) for column in table[:, 1:4].T]
+    return np.column_stack([*columns, ~np.isin(even, up)])
+
+
+def susig(folder, part, files):
+    made = {}
+    for i, (place, subject, stimulus) in enumerate(files):
+        table = pen_rows(i)
+        path = folder / part / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("X, Y, TStamp, Pres., EndPts\nDataSize: 55\n" + rows(table[:, [1, 2, 0, 3, 4]]))
+        made[subject, stimulus] = even_pen(table, (290, 300, 310, 320, 330))
+    return made
+
+
+def susig_visual(folder):
+    susig(folder, "other/BlindSubCorpus", [("FORGERY/001_f_1.sig", "not", "wanted")])
+    return susig(folder, "VisualSubCorpus", [
+        ("GENUINE/SESSION1/001_1_1.sig", "001", "session1"), ("GENUINE/SESSION2/001_2_1.sig", "001", "session2"),
+        ("GENUINE/SESSION1/002_1_1.sig", "002", "session1"), ("FORGERY/001_f_1.sig", "forger-of-001", "forgery")])
+
+
+def susig_blind(folder):
+    susig(folder, "VisualSubCorpus", [("FORGERY/003_f_1.sig", "not", "wanted")])
+    return susig(folder, "BlindSubCorpus", [
+        ("GENUINE/003_g_1.sig", "003", "session1"), ("GENUINE/004_g_1.sig", "004", "session1"),
+        ("FORGERY/003_f_1.sig", "forger-of-003", "forgery")])
+
+
+def svc2004(folder):
+    made = {}
+    for i, (name, subject, stimulus) in enumerate((
+            ("U2S1", "02", "session1"), ("U2S11", "02", "session2"), ("U10S3", "10", "session1"),
+            ("U10S40", "forger-of-10", "forgery"))):
+        table = pen_rows(i)
+        button = np.ones(55)
+        button[[0, 30]] = 0                                                 # the first point of a stroke
+        (folder / "Task2").mkdir(exist_ok=True)
+        (folder / "Task2" / f"{name}.TXT").write_text("55\n" + rows(np.column_stack(
+            [table[:, 1:3], table[:, 0] + 5000, button, numbers(i, 55, 2), table[:, 3]])))
+        made[subject, stimulus] = even_pen(table, (0, 290, 300, 310, 320, 330, 340))
+    return made
+
+
 BUILDERS = {"diem": diem, "gazecom": gazecom, "ipol-gait": ipol_gait, "uci-eeg-small": uci_eeg, "uci-eeg-full": uci_eeg,
-            "hapt": hapt, "japanese-vowels": japanese_vowels, "ltmm": ltmm, "eegbci": eegbci}
+            "hapt": hapt, "japanese-vowels": japanese_vowels, "ltmm": ltmm, "eegbci": eegbci,
+            "susig-visual": susig_visual, "susig-blind": susig_blind, "svc2004": svc2004}
 BY_PATH = ("ltmm", "eegbci")                       # their libraries open files by path, so archives must be unpacked
 TOLERANCE = {"ltmm": 1e-5, "eegbci": 0.05}         # EDF keeps 16 bits of each channel's range

@@ -6,7 +6,19 @@ from pathlib import Path
 
 from qpwl_core.common.paths import cache_folder, sample_data
 from qpwl_core.common.text import shown
-from qpwl_core.data.datasets import diem, eegbci, gazecom, hapt, ipol_gait, japanese_vowels, ltmm, shipped, uci_eeg
+from qpwl_core.data.datasets import (
+    diem,
+    eegbci,
+    gazecom,
+    hapt,
+    ipol_gait,
+    japanese_vowels,
+    ltmm,
+    shipped,
+    susig,
+    svc2004,
+    uci_eeg,
+)
 from qpwl_core.data.datasets.dataset import Dataset
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
@@ -16,7 +28,8 @@ __all__ = ["DATASETS", "Dataset", "datasets_table", "get_dataset", "load_dataset
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (
     shipped.GAIT_HAPT_30, shipped.SPEECH_VOWELS_9, shipped.EYE_SIMULATED, shipped.EEG_SIMULATED,
     diem.DIEM, gazecom.GAZECOM, ltmm.LTMM, ipol_gait.IPOL_GAIT, hapt.HAPT,
-    uci_eeg.UCI_EEG_SMALL, uci_eeg.UCI_EEG_FULL, eegbci.EEGBCI, japanese_vowels.JAPANESE_VOWELS)}
+    uci_eeg.UCI_EEG_SMALL, uci_eeg.UCI_EEG_FULL, eegbci.EEGBCI, japanese_vowels.JAPANESE_VOWELS,
+    susig.VISUAL, susig.BLIND, svc2004.SVC2004)}
 
 
 def get_dataset(name: str) -> Dataset:

@@ -24,7 +24,7 @@ class Dataset:
     """One data set. ``pattern`` matches the official files' names; ``reader(dataset, folder)`` gives the Recordings."""
 
     name: str
-    domain: str                       # eye, gait, eeg or generic, which is also the preprocessing recipe
+    domain: str                       # one of DOMAINS, which is also the preprocessing recipe
     title: str                        # what it is, in one line
     rate: float                       # Hz
     channels: tuple[str, ...]
@@ -114,12 +114,14 @@ class Dataset:
         (self.folder / PARTIAL).unlink()
         return self.folder
 
-    def recordings(self, sequences: Iterable[tuple[str, str, np.ndarray]], **info) -> Recordings:
+    def recordings(self, sequences: Iterable[tuple[str, str, np.ndarray]], imitates: list[str] | None = None,
+                   **info) -> Recordings:
         """Recordings from (subject, stimulus, values) with this declaration's channels, rate and info."""
         subjects, stimuli, values = zip(*sequences, strict=True)
         given = {"name": self.name, "domain": self.domain, "licence": self.licence, "citation": self.citation,
                  "source": self.url, **dict(self.info), **info}
-        return Recordings(list(values), np.array(subjects), self.channels, self.rate, np.array(stimuli), given)
+        return Recordings(list(values), np.array(subjects), self.channels, self.rate, np.array(stimuli), given,
+                          imitates)
 
     def members(self, folder) -> Iterator[Member]:
         """The official files under ``folder``, each name once; at least one. Read each before the next is asked for."""

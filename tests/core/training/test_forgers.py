@@ -72,6 +72,10 @@ def test_forgeries_are_presented_and_never_enrolled(model, tmp_path, capsys):
     assert main(["verify", *where, "--name", "Ann", "--subject", "forger-of-p0", "--threshold", "1e9"]) == 0
     assert main(["identify", *where]) == 2
     assert "forger-of" not in capsys.readouterr().err
+    assert main(["embed", where[0], "--data", path, "--out", str(tmp_path / "seen.npz")]) == 0
+    with np.load(tmp_path / "seen.npz") as stored:
+        assert stored["imitates"].tolist() == data.imitates.tolist()
+    capsys.readouterr()
     assert main(["info", path]) == 0
     said = capsys.readouterr().out
     assert "subjects    3" in said

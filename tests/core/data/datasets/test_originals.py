@@ -94,3 +94,38 @@ def test_group_is_the_fourth_letter(shared_data, name):
     recordings = get_dataset(name).read(shared_data / "original" / "uci-eeg")
     assert {subject[3] for subject in recordings.subjects} == {"a", "c"}
     assert "alcoholic" in recordings.info["group"]
+
+
+@pytest.mark.parametrize(("part", "files", "y"), [("visual", 12, "down"), ("blind", 2, "up")])
+def test_susig_equals_the_npz(shared_data, part, files, y):
+    recordings = get_dataset(f"susig-{part}").read(shared_data / "original" / "susig")
+    kept = load_recordings(shared_data / f"sign-susig-{part}-{74 if part == 'visual' else 90}.npz")
+    assert len(recordings) == files
+    assert recordings.info["y"] == y
+    assert recordings.channels == kept.channels
+    assert recordings.rate == kept.rate == 100
+    assert set(recordings.stimuli) <= set(kept.stimuli)
+    for i, values in enumerate(recordings.sequences):
+        alike = kept.select(subjects=recordings.subjects[i], stimuli=recordings.stimuli[i])
+        assert set(alike.claims.tolist()) == {recordings.claims[i]}
+        same = [x for x in alike.sequences if len(x) == len(values) and np.allclose(x[0], values[0])]
+        assert any(np.abs(x - values).max() <= 0.06 for x in same)        # the .npz was rounded to one decimal
+
+
+def test_svc2004_equals_the_npz_but_for_the_pen_in_the_air(shared_data):
+    recordings = get_dataset("svc2004").read(shared_data / "original" / "svc2004")
+    kept = load_recordings(shared_data / "sign-svc2004-28.npz")
+    assert recordings.subjects.tolist() == ["01", "01", "02", "02", "forger-of-01", "forger-of-02"]
+    assert recordings.stimuli.tolist() == ["session1", "session2"] * 2 + ["forgery"] * 2
+    for i, values in enumerate(recordings.sequences):
+        alike = kept.select(subjects=recordings.subjects[i], stimuli=recordings.stimuli[i])
+        same = [x for x in alike.sequences
+                if len(x) == len(values) and np.abs(x[:, :3] - values[:, :3]).max() <= 0.06]
+        assert len(same) == 1
+        assert (values[:, 3] <= same[0][:, 3]).all()     # up at the first point of a stroke alone
+        assert (values[:, 3] < same[0][:, 3]).any()
+    text = (shared_data / "original" / "svc2004" / "Task2" / "U1S1.TXT").read_text().splitlines()
+    points = np.array([line.split() for line in text[1:]], dtype=float)
+    np.testing.assert_array_equal(recordings.sequences[0][:18, :2], points[:18, :2])
+    assert recordings.sequences[0][1:17, 3].all()
+    assert not recordings.sequences[0][17:28, 3].any()       # 100 ms in the air, and the first point after it
