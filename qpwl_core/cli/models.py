@@ -138,8 +138,8 @@ def embed(args):
     """Embed all sequences of a data set or file.
 
     The file has values, (n, K, M+2) quantile functions or (n, E) vectors, levels (M+2,) where there are any, subjects,
-    stimuli and imitates where they are named, and sources, the number of the recording each was cut from: arrays in a .npz file; in
-    a .safetensors file names are in "facts" of its metadata, as JSON.
+    stimuli and imitates where they are named, and sources, the number of the recording each was cut from: arrays in a
+    .npz file; in a .safetensors file names are in "facts" of its metadata, as JSON.
     """
     from qpwl_core.common.files import write_arrays, write_tensors
     from qpwl_core.models.model import load_model

@@ -41,8 +41,9 @@ def across_sessions(distances, subjects, stimuli, *, sources=None, repeats: int 
     ``distances`` (n, n), ``subjects`` and ``stimuli`` (n,), of genuine sequences alone; ``sources`` (n,): what windows
     were cut from. Per repeat and person, some recordings of the first session are drawn and all else of it is enrolled;
     *within* observes one sequence of each recording that was drawn, *across* one of each of as many recordings of the
-    next session. Windows of one recording are so never compared. Observed are five recordings or, where fewer than two
-    people have six in their first session and five in the next, as many as two people have; others are left out.
+    next session. Windows of one recording are so never compared. Observed are five recordings or, where fewer than half
+    of the people with two sessions have six in the first and five in the next, as many as half of them have; others are
+    left out.
     -> DataFrame, one row per session, repeat and n: sessions ("within" or "across"), repeat, n, subjects, enrolled
     (sequences per person, mean), trials, auc, eer
     """
@@ -58,7 +59,7 @@ def across_sessions(distances, subjects, stimuli, *, sources=None, repeats: int 
     names = np.unique(subjects).tolist()
     both = {name: _two(subjects == name, numbers, sources) for name in names}
     able = lambda n: [name for name in names if both[name][0] > n and both[name][1] >= n]  # noqa: E731
-    observed = next((n for n in range(observed, 0, -1) if len(able(n)) >= 2), 0)
+    observed = next((n for n in range(observed, 0, -1) if len(able(n)) >= max(2, len(able(1)) / 2)), 0)
     if not observed:
         raise ValueError("subjects must have two people with two recordings in one session and one in the next")
     people = able(observed)

@@ -186,6 +186,17 @@ def test_windows_of_one_recording_are_never_compared():
                                         repeats=3))
 
 
+def test_half_of_the_people_decide_how_many_are_observed():
+    distances, subjects, stimuli = genuine(0.0)                                # six people, ten and ten
+    second = np.flatnonzero(stimuli == "session2")
+    fewer = np.setdiff1d(np.arange(len(subjects)), [i for i in second if subjects[i] in ("p0", "p1", "p2", "p3")
+                                                    and i % 10 > 2])
+    frame = across_sessions(distances[np.ix_(fewer, fewer)], subjects[fewer], stimuli[fewer], repeats=2)
+    assert frame["n"].max() == 3                                               # two have more, four have three
+    assert frame["subjects"].unique().tolist() == [6]
+    assert frame.attrs["note"] == ""
+
+
 def test_sessions_that_are_not_there_are_one_sentence():
     distances, subjects, stimuli = genuine(0.0)
     with pytest.raises(ValueError, match="must name two sessions"):
