@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -98,8 +99,9 @@ def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
     write_whole(path, content.getvalue())
 
 
-def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict]:
-    """The arrays and facts of a safetensors file."""
+def read_tensors(path: Path, check: Callable[[dict[str, tuple[int, ...]]], None] | None = None,
+                 ) -> tuple[dict[str, np.ndarray], dict]:
+    """The arrays and facts of a safetensors file; ``check`` sees the shapes before anything is read, and may refuse."""
     from safetensors import SafetensorError, safe_open
 
     try:
@@ -107,9 +109,13 @@ def read_tensors(path: Path) -> tuple[dict[str, np.ndarray], dict]:
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))
             if not isinstance(facts, dict):
                 raise ValueError("facts")
+            if check is not None:
+                check({name: tuple(file.get_slice(name).get_shape()) for name in file.keys()})  # noqa: SIM118
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (no mapping)
     except FileNotFoundError:
         raise FileError(f"{path} is not there") from None
+    except FileError as error:
+        raise FileError(f"{path} {error}") from None
     except (SafetensorError, ValueError, TypeError, KeyError, RecursionError):
         raise FileError(f"{path} is not a safetensors file: it is truncated or was edited") from None
     except OSError as error:

@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from qpwl_core.common import bounds
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 
-NAME_LENGTH = 200         # longest name of a subject, stimulus or channel
 BLOCK = 2**20             # values looked at in one go, so that a memory map larger than memory streams through
-MAX_SEQUENCES = 10**6     # of one file
 MAX_BYTES = 32 * 2**30    # float32 values of one file or folder; pages that take uploads pass less
 
 
@@ -53,6 +52,8 @@ class Recordings:
     def __post_init__(self):
         put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)
         put("channels", tuple(_names(self.channels, "channels").tolist()))
+        if wrong := bounds.within("the number of channels", len(self.channels), 1, bounds.CHANNELS):
+            raise RecordingsError(wrong)
         check_different(self.channels, "channel names")
         put("subjects", _names(self.subjects, "subjects"))
         put("stimuli", None if self.stimuli is None else _names(self.stimuli, "stimuli"))
@@ -239,6 +240,8 @@ def checked_rate(rate) -> float:
     array = np.asarray(rate)
     if array.ndim != 0 or array.dtype.kind not in "iuf" or not (np.isfinite(array) and array > 0):
         raise RecordingsError(f"rate must be one number of Hz above 0, not {shown(rate)}")
+    if wrong := bounds.within("rate", float(array), bounds.SLOWEST, bounds.FASTEST):
+        raise RecordingsError(f"{wrong} Hz")
     return float(array)
 
 
@@ -261,8 +264,9 @@ def _names(values, what, nobody=False) -> np.ndarray:
     for name in names:
         if nobody and not name:
             continue
-        if not name or not name.isprintable() or len(name) > NAME_LENGTH:
-            raise RecordingsError(f"{what} must be names of 1 to {NAME_LENGTH} printable characters, not {shown(name)}")
+        if not name or not name.isprintable() or len(name) > bounds.NAME_LENGTH:
+            raise RecordingsError(f"{what} must be names of 1 to {bounds.NAME_LENGTH} printable characters, not "
+                                  f"{shown(name)}")
     return np.array(names, dtype=str)
 
 

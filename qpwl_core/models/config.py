@@ -6,12 +6,19 @@ import math
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from qpwl_core.common import bounds
 from qpwl_core.data.domains import DOMAINS
 from qpwl_core.models.pyramid import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
 LATER = ("pyramid", "forgeries", "device_copies")
+# Fields that are whole numbers, from and to.
+WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
+         "dilation": (1, bounds.REACH), "stride": (1, bounds.STRIDE), "points": (1, bounds.POINTS),
+         "pairs": (2, bounds.PAIRS), "iterations": (1, bounds.ITERATIONS), "validate_every": (1, bounds.ITERATIONS),
+         "patience": (0, bounds.ITERATIONS), "seed": (0, bounds.SEED), "forgeries": (0, bounds.FORGERIES),
+         "device_copies": (0, bounds.COPIES)}
 
 
 @dataclass(frozen=True)
@@ -57,12 +64,15 @@ class Config:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
         if self.domain not in DOMAINS:
             raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {self.domain!r}")
-        least = {"filters": 1, "layers": 1, "kernel": 1, "dilation": 1, "stride": 1, "points": 1, "pairs": 2,
-                 "iterations": 1, "validate_every": 1, "patience": 0, "seed": 0, "forgeries": 0, "device_copies": 0}
-        for name, bound in least.items():
+        for name, (least, most) in WHOLE.items():
             value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < bound:
-                raise ValueError(f"{name} must be a whole number of at least {bound}, not {value!r}")
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+            if value > most:
+                raise ValueError(f"{name} must be at most {most:,}, not {value}")
+        if self.dilation * (self.kernel // 2) > bounds.REACH:
+            raise ValueError(f"dilation times half the kernel must be at most {bounds.REACH:,} samples, not "
+                             f"{self.dilation * (self.kernel // 2)}")
         for name, bound, open_end in (("p", 1, False), ("width", 0, True), ("learning_rate", 0, True),
                                       ("penalty", 0, False), ("clip", 0, True), ("crop", 0, False),
                                       ("validation", 0, True), ("channel_dropout", 0, False)):
@@ -74,8 +84,6 @@ class Config:
         for name in ("validation", "channel_dropout"):
             if getattr(self, name) >= 1:
                 raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
-        if self.points > 10_000:
-            raise ValueError(f"points must be at most 10000, not {self.points}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
         for name in ("batch_norm", "multi_class", "both_ways"):
@@ -115,8 +123,8 @@ QUICK: dict[str, dict[str, Any]] = {
              "recipe": {"seconds": 5.0, "keep": 4}},
     "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
             "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
-    "signature": {"batch_norm": True, "filters": 64, "layers": 5, "p": 2.0, "pairs": 48, "iterations": 300,
-                  "forgeries": 1},
+    "signature": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24,
+                  "iterations": 300, "validate_every": 100, "forgeries": 1, "recipe": {"longest": 8.0}},
     "generic": {"iterations": 300, "pairs": 16},
 }
 # The paper's: 16 layers, Adam at 1e-4 for 50,000 steps, whole sequences, gait in windows of a minute (what the recipe

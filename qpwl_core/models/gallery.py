@@ -6,6 +6,7 @@ quantile function is kept at many levels; the embedding for any M, and the dista
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +16,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from qpwl_core.common.checks import check_whole
+from qpwl_core.common import bounds
+from qpwl_core.common.checks import check_order, check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
@@ -172,7 +174,7 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
 def load_gallery(folder) -> Gallery:
     """The gallery in the folder of a model; one sentence says what is wrong with a file that is none."""
     path = Path(folder) / "gallery.safetensors"
-    arrays, facts = read_tensors(path)
+    arrays, facts = read_tensors(path, _check_shapes)
     if facts.get("format") != FORMAT:
         raise FileError(f"{path} is not the gallery of a QP-WL model")
     if facts.get("version") != VERSION:
@@ -208,8 +210,25 @@ def resampled(values: np.ndarray, levels: np.ndarray, wanted: np.ndarray) -> np.
     return values[..., above - 1] * (1 - share) + values[..., above] * share
 
 
+def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
+    """What a file may claim, before any of it is read."""
+    values = shapes.get("values", ())
+    if len(values) == 3 and values[0] > bounds.GALLERY_SEQUENCES:
+        raise FileError(f"claims {values[0]:,} sequences, and a gallery has at most {bounds.GALLERY_SEQUENCES:,}: all "
+                        "of them are compared with all")
+    for name, shape in shapes.items():
+        if math.prod(shape) > bounds.GALLERY_VALUES:
+            raise FileError(f"claims {math.prod(shape):,} numbers in {name}, and a gallery has at most "
+                            f"{bounds.GALLERY_VALUES:,}")
+
+
 def _check(gallery: Gallery) -> None:
     """What a file could have wrong."""
+    check_order(gallery.p)
+    known = gallery.model_levels
+    if known is not None and (known.ndim != 1 or len(known) < 3 or known[0] != 0 or known[-1] != 1
+                              or not (np.diff(known) > 0).all()):
+        raise ValueError("the model's levels (own) must rise from 0 to 1, three or more")
     n, levels = len(gallery.values), gallery.levels
     if gallery.values.ndim != 3 or n == 0 or not np.isfinite(gallery.values).all():
         raise ValueError("values must be finite quantile functions (n, K, L)")

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 
+from qpwl_core.common import bounds
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, is_large, scratch_file, split_values
 from qpwl_core.data.formats.filenames import stem_of, subject_and_stimulus
 from qpwl_core.data.formats.readers import READERS, read_file
 from qpwl_core.data.formats.writers import VALUE
-from qpwl_core.data.recordings import BLOCK, MAX_SEQUENCES, Recordings
+from qpwl_core.data.recordings import BLOCK, Recordings
 
 MAX_FILES = 100_000
 GROWTH = 4   # values as float32 are seldom larger than so many times their file
@@ -48,8 +49,8 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
             lengths += part.lengths.tolist()
             samples += int(part.lengths.sum())
             check_size(samples * len(first.channels) * VALUE.itemsize, max_bytes)
-            if len(lengths) > MAX_SEQUENCES:
-                raise RecordingsError(f"holds more than {MAX_SEQUENCES:,} sequences")
+            if len(lengths) > bounds.SEQUENCES:
+                raise RecordingsError(f"holds more than {bounds.SEQUENCES:,} sequences")
             subjects += part.subjects.tolist()
             stimuli += [] if part.stimuli is None else part.stimuli.tolist()
             imitates += [""] * len(part) if part.imitates is None else part.imitates.tolist()

@@ -15,11 +15,12 @@ from operator import itemgetter
 
 import numpy as np
 
+from qpwl_core.common import bounds
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, new_values, reading
 from qpwl_core.data.formats.writers import KEYS, VALUE
-from qpwl_core.data.recordings import BLOCK, MAX_SEQUENCES, Recordings, check_different, checked_rate
+from qpwl_core.data.recordings import BLOCK, Recordings, check_different, checked_rate
 
 LINE = 2**20   # longest line, in characters: a file that is one endless line is not read into memory
 
@@ -133,8 +134,8 @@ def _fill(values, rows, header, keys, where, runs, max_bytes, number):
             raise RecordingsError(f"there are {len(cells)} columns, and {len(header)} in the header")
         if not runs or runs[-1][0] != keys_of(cells):
             runs.append([keys_of(cells), done, done])
-            if len(runs) > MAX_SEQUENCES:
-                raise RecordingsError(f"more than {MAX_SEQUENCES:,} sequences, or rows that are not in order")
+            if len(runs) > bounds.SEQUENCES:
+                raise RecordingsError(f"more than {bounds.SEQUENCES:,} sequences, or rows that are not in order")
         try:
             pending.extend(map(number, numbers_of(cells)))
         except ValueError:

@@ -12,11 +12,12 @@ import zipfile
 
 import numpy as np
 
+from qpwl_core.common import bounds
 from qpwl_core.common.text import shown, size
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, is_large, map_values, new_values, reading, split_values
 from qpwl_core.data.formats.writers import VALUE
-from qpwl_core.data.recordings import BLOCK, MAX_SEQUENCES, Recordings
+from qpwl_core.data.recordings import BLOCK, Recordings
 
 REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
 OPTIONAL = ("stimuli", "info", "imitates")
@@ -82,9 +83,16 @@ def _header(stream, entry):
 
 
 def _small(archive, entry):
-    """A whole array other than the values."""
+    """A whole array other than the values, read when its header has shown that it can be one."""
     with archive.open(entry) as stream:
         shape, fortran, dtype = _header(stream, entry)
+        name = entry.filename.removesuffix(".npy")
+        most = bounds.CHANNELS if name == "channels" else bounds.SEQUENCES
+        if len(shape) > 1 or (shape and shape[0] > most):
+            raise RecordingsError(f"{name} must be a list of at most {most:,}, and is an array {shape}")
+        heaviest = bounds.INFO_BYTES if name == "info" else bounds.NAME_BYTES
+        if entry.file_size > heaviest:
+            raise RecordingsError(f"{name} takes {size(entry.file_size)}, and may take at most {size(heaviest)}")
         data = stream.read()
     if dtype.kind == "U":  # numpy would make text of any number, and text that cannot be breaks Python
         codes = np.frombuffer(data, np.dtype("u4").newbyteorder(dtype.byteorder))
@@ -135,8 +143,8 @@ def _split(values, lengths):
     """The sequences, if the lengths fit the values."""
     if lengths.ndim != 1 or lengths.dtype.kind not in "iu":
         raise RecordingsError(f"lengths must be an array (n,) of integers, not {lengths.shape} of {lengths.dtype}")
-    if not 1 <= len(lengths) <= MAX_SEQUENCES:
-        raise RecordingsError(f"there must be 1 to {MAX_SEQUENCES:,} sequences, and there are {len(lengths):,}")
+    if not 1 <= len(lengths) <= bounds.SEQUENCES:
+        raise RecordingsError(f"there must be 1 to {bounds.SEQUENCES:,} sequences, and there are {len(lengths):,}")
     lengths = lengths.tolist()  # Python's integers: no sum of them overflows
     if min(lengths) < 1:
         raise RecordingsError(f"each of the lengths must be at least 1, and one is {min(lengths)}")

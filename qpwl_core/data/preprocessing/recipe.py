@@ -16,6 +16,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from qpwl_core.common import bounds
 from qpwl_core.common.text import shown, some_of
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
@@ -37,7 +38,8 @@ class Recipe:
 
     def __post_init__(self):
         if self.rate is not None:
-            self.require("rate", self.rate, self.rate > 0, "a number of Hz above 0")
+            self.require("rate", self.rate, bounds.SLOWEST <= self.rate <= bounds.FASTEST,
+                         f"from {bounds.SLOWEST:g} to {bounds.FASTEST:g} Hz")
 
     def require(self, option, value, fine, wanted):
         """One sentence where an option is not what it must be."""
@@ -172,6 +174,10 @@ def resampled(values, rate, target) -> np.ndarray:
     ratio = Fraction(target / rate).limit_denominator(1000)
     if ratio == 0:
         raise RecordingsError(f"recordings at {rate:g} Hz cannot be brought to {target:g} Hz: that is too far")
+    if len(values) * ratio * values.shape[1] > bounds.RESAMPLED:
+        raise RecordingsError(f"a sequence of {len(values):,} samples at {rate:g} Hz would have "
+                              f"{int(len(values) * ratio * values.shape[1]):,} values at {target:g} Hz, and at most "
+                              f"{bounds.RESAMPLED:,} are made of one")
     # Padded along the line through first and last sample, so that the ends are not pulled towards zero.
     values = np.asarray(values, dtype=np.float64)
     return resample_poly(values, ratio.numerator, ratio.denominator, axis=0, padtype="line")

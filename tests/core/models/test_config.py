@@ -16,7 +16,7 @@ def test_presets(name, domain):
     config = preset(name, domain, method="mp-npl", seed=7)
     assert (config.domain, config.method, config.seed) == (domain, "mp-npl", 7)
     assert config.points == 16
-    assert config.p == (2 if name == "quick" and domain in ("eye", "gait") else 1)
+    assert config.p == (2 if name == "quick" and domain in ("eye", "gait", "signature") else 1)
     if name == "paper":
         assert (config.layers, config.learning_rate, config.iterations) == (16, 1e-4, 50_000)
         assert not config.multi_class
@@ -74,7 +74,7 @@ def test_switches(name, value):
     ({"channel_dropout": 1.0}, "channel_dropout must be a fraction below 1"),
     ({"validation": 0}, "above 0"), ({"learning_rate": 0}, "above 0"), ({"recipe": [1]}, "recipe must be a dict"),
     ({"device": 3}, "device must be the name of a device"), ({"kernel": 4}, "kernel must be odd, not 4"),
-    ({"points": 10_001}, "points must be at most 10000")])
+    ({"points": 10_001}, "points must be at most 10,000")])
 def test_the_rest(options, words):
     with pytest.raises(ValueError, match=words) as error:
         Config(**options)

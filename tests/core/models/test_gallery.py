@@ -31,7 +31,7 @@ def others(people=5, seed=9, domain="generic"):
     return tiny_recordings(people=people, seed=seed, domain=domain)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.distance != "dtw"])
 def test_own_distances_are_the_models(method, tmp_path):
     model = trained(method)
     test = others(domain="eye" if method == "jaeger-2019" else "generic")

@@ -1,0 +1,41 @@
+"""What a file, a card or a form may claim at most: every bound in one place, with its reason.
+
+A claim is held against its bound before anything of that size is made, and the sentence that refuses it names the
+bound.
+"""
+
+# --- recordings
+SEQUENCES = 10**6              # of one file: beyond, lists of names alone take gigabytes
+CHANNELS = 4096                # of one file: the densest EEG caps have 512
+NAME_LENGTH = 200              # characters of a subject, stimulus or channel: it must fit a line
+NAME_BYTES = 256 * 2**20       # of all names of one kind in a file, as NumPy keeps them
+INFO_BYTES = 4 * 2**20         # of the free text that travels with recordings
+SLOWEST, FASTEST = 1e-3, 1e6   # Hz: one sample in a quarter of an hour, and a million a second
+RESAMPLED = 2**28              # values of one sequence after resampling: a gibibyte of float32
+
+# --- networks
+FILTERS = 4096                 # of a layer: its weights are filters² · kernel
+LAYERS = 256
+KERNEL = 1025                  # samples that a convolution sees
+REACH = 10**5                  # samples that a convolution reaches to either side, dilation · (kernel − 1) / 2
+STRIDE = 1024
+POINTS = 10_000                # levels of a quantile layer
+PAIRS = 4096                   # people in a batch: the loss has pairs² distances
+ITERATIONS = 10**8
+SEED = 2**63 - 1               # NumPy and PyTorch take no larger ones alike
+FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
+
+# --- galleries
+GALLERY_SEQUENCES = 10_000     # every page compares all with all: 400 MB of distances
+GALLERY_VALUES = 2**28         # quantiles of all sequences together: a gibibyte of float32
+
+
+def within(name: str, value, least, most) -> str | None:
+    """What is wrong with a number that must lie between two, None where nothing is."""
+    if least <= value <= most:                       # NaN lies nowhere
+        return None
+    return f"{name} must be from {_said(least)} to {_said(most)}, not {value!r}"
+
+
+def _said(number) -> str:
+    return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -1,0 +1,28 @@
+"""Friendly names: stable, distinct, the same in a gallery and in the data set it was made from."""
+
+import pytest
+
+from qpwl_core.common.friendly import friendly_names
+from qpwl_core.data.datasets import load_dataset
+from qpwl_core.models.gallery import load_gallery
+from tests.support.places import ROOT
+
+
+def test_names_are_distinct_and_follow_the_id_alone():
+    many = friendly_names(f"person {i}" for i in range(2000))
+    assert len(set(many.values())) == 2000
+    assert friendly_names(["04", "09"]) == friendly_names(["09", "04"])
+    assert all(len(name) <= 12 for name in many.values())
+
+
+@pytest.mark.parametrize("model", ["eeg-uci-qp-wl", "eye-gazecom-qp-wl", "gait-hapt-qp-wl", "gait-ipol-qp-wl"])
+def test_a_person_has_one_name_in_every_part_of_a_gallery(model):
+    gallery = load_gallery(ROOT / "models" / model)
+    everyone = friendly_names(gallery.people)
+    for part in ("test", "calibration"):
+        assert friendly_names(gallery.part(part).people).items() <= everyone.items()
+
+
+def test_a_person_has_one_name_in_the_data_set_and_in_its_gallery():
+    everyone = friendly_names(load_dataset("gait-hapt-30").subjects.tolist())
+    assert friendly_names(load_gallery(ROOT / "models/gait-hapt-qp-wl").people).items() <= everyone.items()
