@@ -42,7 +42,10 @@ CREATE TABLE log (id INTEGER PRIMARY KEY AUTOINCREMENT, time TEXT NOT NULL, kind
                   decided TEXT, distance REAL NOT NULL, threshold REAL NOT NULL, n INTEGER NOT NULL,
                   enrolled INTEGER NOT NULL, model TEXT NOT NULL) STRICT;
 """
-LOGGED = ("id", "time", "kind", "claimed", "decided", "distance", "threshold", "n", "enrolled", "model")
+# Beside the log where it is known, so that files of before are read and files of now can be read by what was before.
+TRUTHS = "CREATE TABLE IF NOT EXISTS truths (log INTEGER PRIMARY KEY, truth TEXT, guess TEXT) STRICT"
+WRITTEN = ("id", "time", "kind", "claimed", "decided", "distance", "threshold", "n", "enrolled", "model")
+LOGGED = (*WRITTEN, "truth", "guess")
 
 
 @dataclass(frozen=True)
@@ -121,25 +124,32 @@ class Desk:
                 self._loaded = loaded          # one assignment: other threads see the old or the new
         return loaded[1]
 
-    def decide(self, presented, model: str, threshold: float, claimed: str | None = None) -> Decision:
+    def decide(self, presented, model: str, threshold: float, claimed: str | None = None,
+               truth: str | None = None) -> Decision:
         """Identify (or verify a claim) and write it into the log: there is no decision without its line."""
         if claimed is not None:
             claimed = self.find(claimed)
         decision = decide(self.enrolled(), presented, model, threshold, claimed)
-        self.record(decision)
+        self.record(decision, truth)
         return decision
 
-    def record(self, decision: Decision) -> None:
-        """Write a decision into the log."""
+    def record(self, decision: Decision, truth: str | None = None, guess: str | None = None) -> None:
+        """Write a decision into the log, with who it really was and what was guessed, where that is known."""
         row = [_now(), decision.kind, decision.claimed, decision.person, decision.distance, decision.threshold,
                decision.n, len(decision.names), decision.model]
         with self._open(write=True) as database:
-            database.execute(f"INSERT INTO log ({', '.join(LOGGED[1:])}) VALUES ({', '.join('?' * len(row))})", row)
+            line = database.execute(f"INSERT INTO log ({', '.join(WRITTEN[1:])}) VALUES "
+                                    f"({', '.join('?' * len(row))})", row)
+            if truth is not None or guess is not None:
+                database.execute(TRUTHS)
+                database.execute("INSERT INTO truths VALUES (?, ?, ?)", [line.lastrowid, truth, guess])
 
     def log(self, most: int | None = None) -> list[dict]:
-        """Decisions, the last one first: time (UTC), kind, claimed, decided (None: rejected), distance, …"""
+        """Decisions, the last one first: time (UTC), kind, claimed, decided (None: rejected), …, truth, guess."""
         with self._open() as database:
-            rows = database.execute(f"SELECT {', '.join(LOGGED)} FROM log ORDER BY id DESC LIMIT ?",
+            there = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'truths'").fetchone()
+            known = "truth, guess FROM log LEFT JOIN truths ON log = id" if there else "NULL, NULL FROM log"
+            rows = database.execute(f"SELECT {', '.join(WRITTEN)}, {known} ORDER BY id DESC LIMIT ?",
                                     [-1 if most is None else most]).fetchall()
         return [dict(zip(LOGGED, row, strict=True)) for row in rows]
 

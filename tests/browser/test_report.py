@@ -16,7 +16,7 @@ def test_the_report_in_a_browser(smoke, browser, scheme):
     page.locator(".plot").last.locator(".main-svg").first.wait_for(timeout=60_000)
     drawn, wanted = page.locator(".plot:has(.main-svg)").count(), page.locator("figure").count()
     assert drawn == wanted == 2 + 3 * 6 + 3 + 1
-    assert page.locator("figcaption", has_text="trials a repeat").count() == 3 * 6 + 3
+    assert page.locator("figcaption", has_text="trials per repeat").count() == 3 * 6 + 3
     assert page.get_by_role("heading", name="Gait · HAPT").is_visible()
     colour = page.evaluate("getComputedStyle(document.querySelector('.plot .xtick text')).fill")
     assert (sum(int(x) for x in colour[4:-1].split(",")) > 380) == (scheme == "dark"), "text can be read"

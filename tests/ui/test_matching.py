@@ -17,6 +17,7 @@ from tests.support.matching import counts, said, trials_of
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
 from ui.library import models as library
+from ui.shell.presenter import balanced
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
 
@@ -251,3 +252,29 @@ def test_a_number_on_two_pages_is_the_same_number():
     assert first == f"{wanted:.4f}"
     page = opened("distances", model="gait-ipol-qp-wl")
     assert f"AUC {wanted:.3f} against" in " ".join(each.value for each in page.markdown)
+
+
+@pytest.mark.parametrize(("page", "key"), [("verification", "present-claim"), ("identification", "present-who")])
+def test_before_an_audience_one_decision_a_guess_and_the_answer(page, key):
+    app = opened(page, present=True, **{"present-seed": 5})
+    assert not app.exception
+    assert not app.sidebar.children, "no sidebar"
+    text = lambda: " ".join(each.value for each in app.markdown)  # noqa: E731
+    assert "Visitor 1" in text()
+    assert "really was" not in text()
+    app.button(key=f"{key}-answer-1").click().run()
+    assert "Your guess" in text()
+    app.button(key=f"{key}-reveal").click().run()
+    assert "really was" in text()
+    assert "The audience was" in text()
+    app.button(key="present-next").click().run()
+    assert app.number_input(key="present-visitor").value == 2
+    assert "really was" not in text()
+    assert not app.exception
+
+
+def test_claims_before_an_audience_are_balanced_and_repeat_with_the_seed():
+    kinds = {seed: [balanced(visitor, seed)[0] for visitor in range(1, 41)] for seed in range(8)}
+    assert all(sum(order[i:i + 4]) == 2 for order in kinds.values() for i in range(0, 40, 4))
+    assert len({tuple(order) for order in kinds.values()}) == 8
+    assert [balanced(visitor, 3)[0] for visitor in range(1, 41)] == kinds[3]

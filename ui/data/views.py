@@ -22,6 +22,7 @@ from ui.shell.controls import forget_unknown
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers as boxes
 from ui.shell.palette import COLOURS, colours_of
+from ui.shell.people import named
 from ui.shell.text import plain
 
 POINTS = 2000          # drawn of one channel: more than a screen has
@@ -108,11 +109,11 @@ def sequences_view(data: str) -> None:
         return
     longest = max(len(recordings.sequences[i]) for _, i in sides) / recordings.rate
     start, end = _stretch(longest, recordings.rate)
-    columns = [recordings.channels.index(name) for name in names]
-    curves = [_curve(recordings.sequences[i], recordings.rate, columns, start, end, html.escape(f"Person {person}"),
+    columns, name = [recordings.channels.index(channel) for channel in names], named(people)
+    curves = [_curve(recordings.sequences[i], recordings.rate, columns, start, end, html.escape(name[person]),
                      colours[person]) for person, i in sides]
     chart(channel_by_channel(curves, [html.escape(name) for name in names]), "data-sequences",
-          f"Channels {', '.join(names)} of person {sides[0][0]} beside person {sides[1][0]}, {start:g} to {end:g} s.",
+          f"Channels {', '.join(names)} of {name[sides[0][0]]} beside {name[sides[1][0]]}, {start:g} to {end:g} s.",
           pd.concat([pd.DataFrame({"person": person, "seconds": curve.seconds} | dict(zip(names, curve.values.T,
                                                                                         strict=True)))
                      for (person, _), curve in zip(sides, curves, strict=True)]))

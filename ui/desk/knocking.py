@@ -30,25 +30,31 @@ class Visitor:
 
 
 def show_knocking(scene: Scene) -> None:
-    """The choices on the left, the verdict and the ladder on the right, the reasons below."""
-    left, right = st.columns([1, 2], gap="large")
+    """On top the buttons with the answer under them, then the choices beside the ladder, the reasons below.
+
+    The buttons stand above the choices that they act on, so that the verdict appears where the person looks.
+    """
+    st.subheader("Knock", anchor=False)
+    buttons, answer = st.container(horizontal=True, gap="small"), st.container()
+    left, right = st.columns([1, 1.6], gap="medium")
     with left:
-        st.subheader("Knock", anchor=False)
-        if scene.gallery:
-            with st.container(horizontal=True, gap="small"):
-                for label, (who, question) in PRESETS.items():
-                    st.button(label, key=f"desk-try-{who}-{question}", on_click=_try, args=(who, question))
         n = choose_n()
         visitor = choose_visitor(scene, n)
         claimed = choose_question(scene)
         if visitor is None:
+            st.session_state.pop("desk_try", None)
             return
         threshold = choose_threshold(scene, len(visitor.presented), claimed is not None)
-        settings = visitor.presented.numpy().tobytes(), threshold, claimed, scene.enrolled.names
-        if st.button("Present", type="primary", icon=":material/door_front:", key="desk-present", width="stretch"):
+    settings = visitor.presented.numpy().tobytes(), threshold, claimed, scene.enrolled.names
+    with buttons:
+        pressed = st.button("Present", type="primary", icon=":material/door_front:", key="desk-present")
+        if scene.gallery:
+            for label, (who, question) in PRESETS.items():
+                st.button(label, key=f"desk-try-{who}-{question}", on_click=_try, args=(who, question))
+    with answer:
+        if st.session_state.pop("desk_try", False) or pressed:
             _present(scene, visitor, threshold, claimed, settings)
-    decision, of, made_with = st.session_state.get("desk_decision", (None, None, None))
-    with right:
+        decision, of, made_with = st.session_state.get("desk_decision", (None, None, None))
         if decision is None or decision.model != scene.desk.space.model:
             _explain()
             return
@@ -60,6 +66,7 @@ def show_knocking(scene: Scene) -> None:
         if decision.copies:
             st.warning(f"{decision.copies} of the presented sequences are enrolled themselves: no fair match.",
                        icon=":material/content_copy:")
+    with right:
         colours = dict.fromkeys(decision.names, "#999999") | scene.colours     # some may have left since
         show_ladder(decision, colours, "desk-ladder")
     show_reasons(decision, scene.desk.space, colours, "desk-why")
@@ -133,13 +140,15 @@ def choose_threshold(scene: Scene, n: int, claim: bool) -> float:
 
 
 def _try(who: str, question: str) -> None:
-    st.session_state["desk-who"], st.session_state["desk-question"] = who, question
+    """Callback of a preset: fill the form, and present at once."""
+    st.session_state.update({"desk-who": who, "desk-question": question, "desk_try": True})
 
 
 def _present(scene: Scene, visitor: Visitor, threshold: float, claimed: str | None, settings: tuple) -> None:
     try:
         st.session_state.pop("desk_said", None)
-        decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed)
+        truth = visitor.known_as or (visitor.truth and f"{visitor.truth}, not enrolled")
+        decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed, truth)
         st.session_state["desk_decision"] = decision, visitor, settings
     except ValueError as error:
         st.error(plain(str(error)), icon=":material/error:")

@@ -12,6 +12,7 @@ from ui.desk.knocking import choose_n, choose_threshold, show_knocking
 from ui.desk.scene import Scene, set_scene
 from ui.library.models import choose_model
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.presenter import presenter_switch
 from ui.shell.text import plain
 
 VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
@@ -57,9 +58,12 @@ def show_log(scene: Scene) -> None:
 def show() -> None:
     """The whole page."""
     setup_page("Enrolment desk", "Someone knocks. Do we know them, and do they get in?")
-    if (entry := choose_model(gallery=False)) is not None:
-        view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="desk", required=True,
-                                    key="desk-view", label_visibility="collapsed", **KEPT)
+    presenter = presenter_switch()
+    place = st.expander("Model", icon=":material/tune:") if presenter else None
+    if (entry := choose_model(gallery=False, place=place)) is not None:
+        view = "audience" if presenter else st.segmented_control(
+            "View", list(VIEWS), format_func=VIEWS.get, default="desk", required=True, key="desk-view",
+            label_visibility="collapsed", **KEPT)
         try:
             {"desk": show_desk, "audience": show_audience, "log": show_log}[view](set_scene(entry))
         except FileError as error:

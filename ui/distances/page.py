@@ -73,11 +73,9 @@ def formula(shown: views.Shown) -> None:
     """The three distances."""
     p, (filters, knots) = shown.p, shown.seen.values.shape[1:]
     power, root = ("", "") if p == 1 else (f"^{{{p:g}}}", f"^{{1/{p:g}}}")
-    with st.container(horizontal=True, gap="large"):
-        st.latex(rf"W = \sum_{{k=1}}^{{{filters}}} \Big(\int_0^1 \big|\bar Q_k^a(r) - \bar Q_k^b(r)\big|{power}\,dr"
-                 rf"\Big){root}", width="content")
-        st.latex(rf"\cos = \frac{{a \cdot b}}{{|a|\,|b|}}\quad |a - b|\quad a, b \in "
-                 rf"\mathbb{{R}}^{{{filters} \times {knots - 2 * shown.inner}}}", width="content")
+    st.latex(rf"\begin{{gathered}} W = \sum_{{k=1}}^{{{filters}}} \Big(\int_0^1 \big|\bar Q_k^a(r) - \bar Q_k^b(r)\big|"
+             rf"{power}\,dr\Big){root} \\ \cos = \frac{{a \cdot b}}{{|a|\,|b|}}\quad |a - b|\quad a, b \in "
+             rf"\mathbb{{R}}^{{{filters} \times {knots - 2 * shown.inner}}} \end{{gathered}}")
 
 
 def verdict(shown: views.Shown, sure: dict[str, Resampled]) -> None:

@@ -16,9 +16,10 @@ from ui.home.figures import all_filters, quantile_functions, two_pairs
 from ui.library.data import recordings_of
 from ui.library.models import Entry, entries, gallery_at, gallery_of
 from ui.shell.charts import chart
-from ui.shell.controls import choose_p
+from ui.shell.controls import WIDE, choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
+from ui.shell.people import named
 from ui.shell.text import plain
 
 
@@ -74,30 +75,32 @@ def learned(entry: Entry) -> None:
     folder, checksum = str(entry.folder), entry.card["sha256"]
     people, table = gallery_of(entry).part("test"), ranking(folder, checksum)
     k = int(table["filter"][0])
-    controls, picture = st.columns([1, 2.8], gap="large")
-    with controls:
-        number = st.number_input("Draw", 1, 9999, key="home_draw", **KEPT,
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+        st.button("Another pair", icon=":material/shuffle:", type="primary", on_click=_next_draw)
+        number = st.number_input("Draw", 1, 9999, key="home_draw", width=130, **KEPT,
                                  help="People and recordings are drawn at random, the first time a typical case; the "
                                       "same number draws the same.")
-        st.button("Another pair", icon=":material/shuffle:", width="stretch", type="primary", on_click=_next_draw)
-        p = choose_p(people.p)
+        p = choose_p(people.p, width=WIDE)
+    with st.container():
         index = list(draw_triple(people.subjects, people.sources,
                                  typical_seed(folder, checksum, k) + number - 1))
         one, other = people.subjects[index[0]], people.subjects[index[2]]
-        st.caption(f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
+        st.caption(f"Draw {number}: two people, drawn at random; the same number shows the same two again. "
+                   f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
                    f"Filter {k + 1} of {len(table)} is shown because it tells *other* people apart best.")
     seen = people.embeddings()
     values = seen.values[index]                                                       # (3, K, M+2)
     same, different = (wasserstein(values[0], values[i], seen.levels, p, per_filter=True).numpy() for i in (1, 2))
     colour = colours_of(gallery_of(entry).people)
     colours = [colour[one], colour[one], colour[other]]
-    names = [f"Person {one}", f"Person {one}, another recording", f"Person {other}"]
-    with picture:
+    name = named(gallery_of(entry).people)
+    names = [name[one], f"{name[one]}, another recording", name[other]]
+    with st.container():
         titles = [f"The same person: W = {same[k]:.3f}", f"Another person: W = {different[k]:.3f}"]
         curves = values[:, k].numpy()
         figure = two_pairs(seen.levels.numpy(), curves, [html.escape(name) for name in names], colours, titles)
-        chart(figure, "home-pairs", f"Quantile functions of filter {k + 1}: two recordings of person {one}, "
-              f"{same[k]:.3f} apart, and one of person {other}, {different[k]:.3f} away.",
+        chart(figure, "home-pairs", f"Quantile functions of filter {k + 1}: two recordings of {name[one]}, "
+              f"{same[k]:.3f} apart, and one of {name[other]}, {different[k]:.3f} away.",
               pd.DataFrame({"level": seen.levels.numpy()} | dict(zip(names, curves, strict=True))))
     _formula(p, same, different, k)
     _verdict(failures(folder, checksum, p, k), same, different, k, len(people.people))
@@ -117,10 +120,9 @@ def _next_draw() -> None:
 
 def _formula(p: float, same: np.ndarray, different: np.ndarray, k: int) -> None:
     power, opening, closing = ("", "", "") if p == 1 else (f"^{{{p:g}}}", r"\Big(", rf"\Big)^{{1/{p:g}}}")
-    one, all_of_them = st.columns([1.25, 1], gap="medium")
-    one.latex(rf"W_{{{p:g}}} = {opening}\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|{power}\,dr{closing}"
+    st.latex(rf"W_{{{p:g}}} = {opening}\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|{power}\,dr{closing}"
               rf" = {same[k]:.3f} \;\text{{ and }}\; {different[k]:.3f}")
-    all_of_them.latex(rf"d_{{{p:g}}} = \sum_{{k=1}}^{{{len(same)}}} W_{{{p:g}}}\big(\bar Q^{{(k)}}_1, "
+    st.latex(rf"d_{{{p:g}}} = \sum_{{k=1}}^{{{len(same)}}} W_{{{p:g}}}\big(\bar Q^{{(k)}}_1, "
                       rf"\bar Q^{{(k)}}_2\big) = {same.sum():.2f} \;\text{{ and }}\; {different.sum():.2f}")
 
 

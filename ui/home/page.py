@@ -12,6 +12,7 @@ from ui.home.first_look import learned, model_to_show, raw
 from ui.library.data import available_data
 from ui.library.models import entries
 from ui.shell.frame import setup_page
+from ui.shell.numbers import numbers
 from ui.shell.text import plain
 
 TOUR = {
@@ -26,11 +27,11 @@ TOUR = {
     "pages/results.py": ("table_chart", "All methods side by side, with intervals: does the paper hold?"),
 }
 INTRODUCTION = """
-A recording of gait, gaze or EEG goes through a neural network, whose filters turn it into streams of numbers.
-**QP-WL** keeps each filter's whole distribution as a *quantile function*, not just its mean or maximum. Two recordings
-are compared by the *Wasserstein distance* between those functions: how far the one distribution must be moved to become
-the other.
+A network turns a recording of gait, gaze or EEG into streams of numbers. **QP-WL** keeps each stream's whole
+distribution as a *quantile function* and compares two recordings by the *Wasserstein distance*: how far the one
+distribution must be moved to become the other.
 """
+FIRST = "**Start here:** press *Another pair*, and see whether a person is nearer to themselves than to a stranger."
 HAPT = "UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0"
 
 
@@ -38,8 +39,13 @@ def show() -> None:
     """The whole page."""
     setup_page("QP-WL Lab", "Can a person be told by the distribution of a signal?")
     st.markdown(INTRODUCTION)
-
     entry = model_to_show()
+    if entry is not None:
+        st.info(FIRST, icon=":material/touch_app:")
+    with st.container(horizontal=True, gap="small", vertical_alignment="center"):
+        st.markdown("**Then the tour:**", width="content")
+        for page, (icon, line) in TOUR.items():
+            st.page_link(page, icon=f":material/{icon}:", help=line, width="content")
 
     @st.fragment
     def picture() -> None:
@@ -61,25 +67,14 @@ def show() -> None:
     picture()
 
     st.divider()
-    st.subheader("A tour in one minute")
-    for row in range(0, len(TOUR), 3):
-        for column, (page, (icon, line)) in zip(st.columns(3), list(TOUR.items())[row:row + 3], strict=True):
-            with column.container(border=True, height="stretch"):
-                st.page_link(page, icon=f":material/{icon}:")
-                st.caption(line)
-
     st.subheader("At hand")
     models, data, device = entries(), available_data(), device_of("auto")
     shipped = sum(entry.kind == "ships" for entry in models)
-    cards = st.columns(4)
-    cards[0].metric("Models", len(models), f"{shipped} ship, {len(models) - shipped} yours", delta_color="off",
-                    delta_arrow="off", border=True)
-    cards[1].metric("Data sets", len(data), f"{sum('SIMULATED' in title for title in data.values())} simulated",
-                    delta_color="off", delta_arrow="off", border=True)
-    cards[2].metric("Device", device.type.upper(), "where training runs", delta_color="off", delta_arrow="off",
-                    border=True)
-    cards[3].metric("Cores", len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-                    "of this computer", delta_color="off", delta_arrow="off", border=True)
+    numbers({"Models": len(models), "Data sets": len(data), "Device": device.type.upper(), "Cores": len(
+        os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()})
+    st.caption(f"{shipped} models ship and {len(models) - shipped} were trained or uploaded here; "
+               f"{sum('SIMULATED' in title for title in data.values())} of the data sets are simulated. Training runs "
+               "on this computer.")
     if not models:
         st.info("No model is at hand yet. Train one, it takes a minute.", icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")

@@ -70,10 +70,10 @@ def distinct_titles(entries: Iterable[Entry]) -> dict[str, str]:
     return {i: title if count[title] == 1 else f"{title}, {i}" for i, title in titles.items()}
 
 
-def choose_model(gallery: bool = True) -> Entry | None:
+def choose_model(gallery: bool = True, place=None) -> Entry | None:
     """The model chosen in the sidebar, kept across pages and in the link; with none at hand, say what to do next.
 
-    ``gallery``: only models with held-out people beside them.
+    ``gallery``: only models with held-out people beside them; ``place``: where else than in the sidebar.
     """
     at_hand = {entry.id: entry for entry in entries() if entry.has_gallery or not gallery}
     if not at_hand:
@@ -85,7 +85,8 @@ def choose_model(gallery: bool = True) -> Entry | None:
         del st.session_state["model"]
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)   # the paper's method
     labels = distinct_titles(at_hand.values())
-    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model", **KEPT)
+    place = st.sidebar if place is None else place
+    chosen = place.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="model", **KEPT)
     return at_hand[chosen]
 
 

@@ -23,6 +23,7 @@ from ui.library.tuning import part_of, trials_by
 from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import DASHES
+from ui.shell.presenter import presenting
 from ui.shell.text import plain
 from ui.shell.words import help_for
 
@@ -47,7 +48,8 @@ def choose_models() -> list[Entry]:
                    key=lambda i: order.index(at_hand[i].method))
     default = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl")] or [first.id]
     options, labels = alike + [i for i in at_hand if i not in alike], distinct_titles(at_hand.values())
-    chosen = st.sidebar.multiselect("Models", options, default[:2], key="models",
+    place = st.expander("Models", icon=":material/tune:") if presenting() else st.sidebar
+    chosen = place.multiselect("Models", options, default[:2], key="models",
                                     format_func=labels.__getitem__, **KEPT,
                                     help="Any number together. Those for the same data are offered first.")
     if not chosen:
@@ -62,7 +64,8 @@ def _data_of(entry: Entry) -> tuple:
 def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
     own = next((entry.card["config"]["p"] for entry in chosen if METHODS[entry.method].distance == "wasserstein"), 1.0)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    row = st.expander("n, p and M", icon=":material/tune:") if presenting() else st.container()
+    with row.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
                                  width="content", help=help_for("n"))
         drawn = st.selectbox("Draw", range(11), key="draw", format_func=lambda i: f"only {i}" if i else "all ten",

@@ -80,6 +80,10 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
             st.caption("*Could be*: the 95 % interval of the false match rate at this threshold, with the calibration "
                        "people resampled; of fewer than ten people even the interval is rough. FMR and FNMR came out "
                        "on the test people, who had no part in it.")
+    if out:
+        st.latex(rf"d_j({n}) = \tfrac1{{{n}}}\textstyle\sum_{{i=1}}^{{{n}}} \min_{{s \in E_j}} d(s_i, s) \le "
+                 rf"{thresholds[focus.label]:.4g} \;\Rightarrow\; \text{{accepted as }} j")
+        st.caption("The n observed sequences against the nearest enrolled one of person j, on average.")
     curves_of(models, lists, {label: (each["fmr"], each["fnmr"]) for label, each in came.items()}, n, draw)
 
 
@@ -141,14 +145,11 @@ def calibrated_of(models: list[Compared], n: int, target: float) -> dict[str, fl
 
 
 def say(out: dict, threshold: float, n: int, draw: int | None) -> None:
-    """What a threshold means, in a sentence and a formula."""
+    """What a threshold means, in a sentence."""
     st.info(f"At a distance of {threshold:.4g}, **{out['let_in']:,} of {out['imposters']:,} imposters get in** "
             f"({out['fmr']:.1%}), and **{out['sent_away']:,} of {out['owners']:,} owners are sent away** "
             f"({out['fnmr']:.1%}), {'in ten draws' if draw is None else f'in draw {draw + 1}'}.",
             icon=":material/door_front:")
-    st.latex(rf"\begin{{aligned}} d_j({n}) &= \tfrac1{{{n}}}\textstyle\sum_{{i=1}}^{{{n}}} \min_{{s \in E_j}} "
-             rf"d(s_i, s) \\ &\le {threshold:.4g} \;\Rightarrow\; \text{{accepted as }} j \end{{aligned}}",
-             help="The n observed sequences against the nearest enrolled one of person j, on average.")
 
 
 def curves_of(models: list[Compared], lists: Lists, at: dict, n: int, draw: int | None) -> None:

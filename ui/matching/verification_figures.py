@@ -1,5 +1,7 @@
 """ROC, DET, histograms of distances, AUC over n."""
 
+from html import escape
+
 import numpy as np
 import plotly.graph_objects as go
 from scipy.special import ndtri
@@ -29,7 +31,7 @@ def roc_and_det(rocs: dict, dets: dict, points: dict, looks: dict, corner: bool 
                            "customdata": [list(rates)], **panel(column),
                            "hovertemplate": f"{name}, at the threshold<br>%{{customdata[0]:.2%}} of imposters get in"
                                             "<br>%{customdata[1]:.2%} of owners are sent away<extra></extra>"})
-    return figure(traces, margin=MARGIN | {"t": 40}, height=450, legend={"orientation": "h", "y": -0.16}, **panels(
+    return figure(traces, margin=MARGIN | {"t": 40}, height=490, legend={"orientation": "h", "y": -0.28}, **panels(
         ["ROC", "DET"], [x, axis | {"title": FMR}],
         [y, axis | {"title": "owners sent away (FNMR)"}], gap=0.12))
 
@@ -58,10 +60,31 @@ def histogram(genuine, imposter, threshold: float, low: float, high: float) -> g
                                         "<extra></extra>"})
     return figure(traces, margin=MARGIN | {"t": 30}, height=430, barmode="overlay", bargap=0,
                   legend={"orientation": "h", "y": -0.18},
-                  xaxis={"title": "distance d(n), smaller is closer (last bar: or more)", "range": [low, high]},
+                  xaxis={"title": "distance d(n); last bar: or more", "range": [low, high]},
                   yaxis={"title": "share of trials", "tickformat": ".0%"},
                   **line_at(threshold, {"color": "#0072B2", "width": 3}, "accepted ◀"))
 
 
 def marker(colour: str) -> dict:
     return {"color": colour, "size": 14, "symbol": "diamond", "line": {"width": 2, "color": "#999999"}}
+
+
+def distances_of_kinds(genuine, imposter, distance: float, threshold: float | None, low: float,
+                       high: float) -> go.Figure:
+    """Before an audience: where a visitor stands between owners and imposters; the threshold once it is revealed."""
+    drawn = histogram(genuine, imposter, distance, low, high)
+    drawn.layout.annotations[0].text = "this visitor"
+    drawn.layout.shapes[0].line = {"color": "#CC79A7", "width": 5}
+    if threshold is not None:
+        drawn.add_vline(x=threshold, line={"color": "#0072B2", "width": 3, "dash": "dash"})
+    return drawn.update_layout(height=360, font={"size": 16})
+
+
+def nearest_people(names: list[str], distances, threshold: float | None) -> go.Figure:
+    """Before an audience: the nearest people, the nearest on top; the threshold once it is revealed."""
+    bars = {"type": "bar", "orientation": "h", "x": distances, "y": [escape(name) for name in names],
+            "marker": {"color": "#0072B2"}, "hovertemplate": "%{y}: %{x:.4g}<extra></extra>"}
+    shown = {} if threshold is None else line_at(threshold, {"color": IMPOSTER, "width": 3, "dash": "dash"},
+                                                 "threshold")
+    return figure([bars], height=340, font={"size": 16}, xaxis={"title": "distance d(n): smaller is closer"},
+                  yaxis={"autorange": "reversed", "type": "category"}, **shown)

@@ -6,8 +6,10 @@ import streamlit as st
 
 from ui.matching import verification as views
 from ui.matching.compared import choose_models, models_and_settings
+from ui.matching.presenter import verify
 from ui.shell.controls import SMALLEST, try_presets
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.presenter import presenter_switch
 from ui.shell.words import glossary, why_aucs_differ
 
 VIEWS = {"line": ("Where to draw the line", views.line), "paper": ("As the paper tells it", views.as_the_paper),
@@ -17,16 +19,21 @@ VIEWS = {"line": ("Where to draw the line", views.line), "paper": ("As the paper
 def show() -> None:
     """The whole page."""
     setup_page("Verification", "Is this the person they claim to be?")
+    presenter = presenter_switch()
     chosen = choose_models()
     if not chosen:
         return
-    glossary("genuine", "imposter", "FMR", "FNMR", "EER", "AUC", "gallery", "draw", "n")
+    if not presenter:
+        glossary("genuine", "imposter", "FMR", "FNMR", "EER", "AUC", "gallery", "draw", "n")
 
     @st.fragment
     def explore() -> None:
         """All that follows n, p, M and the threshold; of the page only this is drawn again."""
         models, n, draw = models_and_settings(chosen)
         if not models:
+            return
+        if presenter:
+            verify(models, n, draw)
             return
         view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="line",
                                     required=True, key="verification_view", label_visibility="collapsed", **KEPT)
@@ -36,4 +43,5 @@ def show() -> None:
         VIEWS[view][1](models, n, draw)
 
     explore()
-    why_aucs_differ()
+    if not presenter:
+        why_aucs_differ()

@@ -10,8 +10,11 @@ from qpwl_core.study import paper
 from ui.results import study as results
 from ui.results import views
 from ui.shell.charts import table
+from ui.shell.controls import WIDE
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.presenter import presenter_switch
 from ui.shell.text import plain
+from ui.shell.words import help_for, why_aucs_differ
 
 VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and ours", views.as_table),
          "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people)}
@@ -28,17 +31,39 @@ def show() -> None:
     if study is None:
         no_study()
         return
-    st.caption(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
+    if presenter_switch():
+        present(study)
+        return
+    with st.expander("What was trained, and how", icon=":material/info:"):
+        st.markdown(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
     results.downloads()
     chosen = choose(study)
     view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                 required=True, key="results_view", label_visibility="collapsed", **KEPT)
     VIEWS[view][1](chosen)
     statements()
+    why_aucs_differ()
     with st.expander("Make it again", icon=":material/terminal:"):
         st.code(study["command"], language="bash")
         terms = chosen.about["terms"]
         st.caption(f"Data: {plain(terms['citation'])}; {plain(terms['licence'])}.")
+
+
+def present(study: dict) -> None:
+    """Before an audience: one view per screen, and the key → for the next."""
+    def following() -> None:
+        names = list(VIEWS)
+        st.session_state["results_view"] = names[(names.index(st.session_state["results_view"]) + 1) % len(names)]
+
+    with st.container(horizontal=True, vertical_alignment="center"):
+        st.button("Next", icon=":material/skip_next:", type="primary", on_click=following, key="results-next",
+                  shortcut="ArrowRight")
+        view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
+                                    required=True, key="results_view", label_visibility="collapsed", **KEPT)
+    with st.expander("Data, methods and n", icon=":material/tune:"):
+        chosen = choose(study)
+    st.markdown(f"## {VIEWS[view][0]}")
+    VIEWS[view][1](chosen)
 
 
 def choose(study: dict) -> views.Chosen:
@@ -46,13 +71,15 @@ def choose(study: dict) -> views.Chosen:
     sets = study["sets"]
     if st.session_state.get("results-set") not in sets:
         st.session_state.pop("results-set", None)
-    a, b, c = st.columns([1.2, 1.6, 1], gap="medium")
-    name = a.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], **KEPT)
+    with st.container(horizontal=True, gap="medium"):
+        name = st.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], width=WIDE,
+                            **KEPT)
+        n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True,
+                                 width="content", help=help_for("n"), **KEPT)
     here = [row for row in study["verification"] if row["set"] == name]
     methods = list(dict.fromkeys(row["method"] for row in here))
-    chosen = b.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
-                           format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
-    n = c.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT)
+    chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
+                            format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
     return views.Chosen(study, name, chosen, n, pd.DataFrame([row for row in here if row["method"] in chosen]))
 
 

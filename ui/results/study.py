@@ -48,14 +48,14 @@ def _table(path: str, changed: int) -> pd.DataFrame | None:
 
 def downloads() -> None:
     """The whole report, and every table."""
-    a, b, c = st.columns(3)
-    files = [(a, "Report (one web page)", "report.html", "text/html", "description"),
-             (b, "All means (JSON)", "study.json", "application/json", "data_object")]
-    for column, label, name, kind, icon in files:
+    row = st.container(horizontal=True, gap="small")
+    files = [("Report (one web page)", "report.html", "text/html", "description"),
+             ("All means (JSON)", "study.json", "application/json", "data_object")]
+    for label, name, kind, icon in files:
         if (results_folder() / name).exists():
-            column.download_button(label, (results_folder() / name).read_bytes, name, kind, on_click="ignore",
-                                   icon=f":material/{icon}:", width="stretch", key=f"take-{name}")
-    with c.popover("Tables (CSV)", icon=":material/table:", width="stretch"):
+            row.download_button(label, (results_folder() / name).read_bytes, name, kind, on_click="ignore",
+                                icon=f":material/{icon}:", key=f"take-{name}")
+    with row.popover("Tables (CSV)", icon=":material/table:"):
         for name, label in TABLES.items():
             if (results_folder() / f"{name}.csv").exists():
                 st.download_button(label, (results_folder() / f"{name}.csv").read_bytes, f"{name}.csv", "text/csv",

@@ -32,7 +32,8 @@ def navigation():
     pages = {part: [st.Page(ROOT / f"pages/{name}.py", title=title, icon=f":material/{icon}:")
                     for name, (title, icon) in rows.items()]
              for part, rows in STORY.items()}
-    return st.navigation({"": [home], **pages})
+    hidden = st.session_state.get("present", st.query_params.get("present") == "true")     # before an audience
+    return st.navigation({"": [home], **pages}, position="hidden" if hidden else "sidebar")
 
 
 def run_framed() -> None:

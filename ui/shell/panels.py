@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import plotly.graph_objects as go
 
-MARGIN = {"l": 60, "r": 10, "t": 40, "b": 50}          # room for titles also in an exported page, without our theme
+MARGIN = {"l": 60, "r": 10, "t": 40, "b": 60}          # room for titles also in an exported page, without our theme
 LEGEND = {"orientation": "h", "y": 1.02, "yanchor": "bottom"}
 FAINT = "rgba(128,128,128,0.55)"      # of neither theme
 
@@ -38,7 +38,7 @@ def panel(i: int) -> dict[str, str]:
 def panels(titles: list[str], x: list[dict], y: list[dict], gap: float = 0.04) -> dict:
     """The layout of panels side by side: a title and two axes each."""
     width = (1 - gap * (len(titles) - 1)) / len(titles)
-    layout: dict = {"annotations": []}
+    layout: dict = {"annotations": [], "meta": {"panels": len(titles)}}
     for i, title in enumerate(titles):
         left, number = i * (width + gap), i + 1 if i else ""
         layout[f"xaxis{number}"] = {"domain": [left, min(1.0, left + width)], "anchor": f"y{number}", **x[i]}

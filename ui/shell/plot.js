@@ -46,6 +46,26 @@ const OPTIONS = {
   modeBarButtonsToRemove: ["lasso2d", "select2d", "sendChartToCloud"],
 };
 
+const NARROW = 200;        // pixels of a panel below which panels stand one under the other
+const TITLE = 46;          // pixels of a title and of the names on an axis, of panels that are stacked
+
+function stacked(layout, width, height) {
+  // Panels side by side (`panels.py` says how many) put one under the other; returns how high that is.
+  const count = layout.meta?.panels;
+  if (!count || width / count >= NARROW) return height;
+  const each = 0.75 * height, total = count * each, room = TITLE / total;
+  for (let i = 0; i < count; i++) {
+    const number = i ? i + 1 : "", top = 1 - i / count;
+    Object.assign(layout[`xaxis${number}`], {domain: [0, 1]});
+    Object.assign(layout[`yaxis${number}`], {domain: [top - 1 / count + room, top], showticklabels: true});
+    Object.assign(layout.annotations[i], {x: 0.5, y: top, font: {size: 13}});
+    if (i) layout.annotations[i].y -= 0.2 * room;
+    layout[`yaxis${number}`].domain[1] -= i ? room : 0;
+  }
+  if (layout.legend?.y < 0) layout.legend.y = -1.6 * room;
+  return total;
+}
+
 function draw(box) {
   // What is wanted now, at the size and in the colours there are now; nothing where that is drawn already.
   clearTimeout(box.later);
@@ -54,7 +74,9 @@ function draw(box) {
   if (!width || as === box.drawn) return;
   box.drawn = as;
   const {data, layout} = JSON.parse(figure);
-  Object.assign(layout, {template: {layout: theme}, width, height: full ? window.innerHeight : height});
+  const high = full ? window.innerHeight : stacked(layout, width, height);
+  if (!full) box.style.height = `${high}px`;
+  Object.assign(layout, {template: {layout: theme}, width, height: high});
   window.Plotly.react(box, data, layout, OPTIONS);
   if (!box.heard) box.heard = box.on("plotly_click", ({points: [{x, y, customdata}]}) => {
     if (ArrayBuffer.isView(customdata)) customdata = Array.from(customdata);
@@ -84,7 +106,7 @@ export default async function ({data, parentElement, setTriggerValue}) {
   const box = parentElement.querySelector(".stPlotlyChart"), turn = box.turn = Symbol("a call of this function");
   box.wanted = data;
   box.tell = point => setTriggerValue("clicked", point);
-  box.style.height = `${data.height}px`;
+  if (!box.drawn) box.style.height = `${data.height}px`;
   box.setAttribute("aria-label", data.alt);
   box.classList.toggle("clickable", data.clickable);
   await library();

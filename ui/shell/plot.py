@@ -15,6 +15,7 @@ HTML = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></d
 CSS = """
 .stPlotlyChart:fullscreen { background: var(--st-background-color); }
 .stPlotlyChart.clickable .nsewdrag, .stPlotlyChart.clickable .point { cursor: pointer; }
+.stPlotlyChart .modebar-container { top: auto !important; bottom: -2px; height: 26px; }
 """
 
 # Streamlit serves the folder of a component: this one lets the browser have plotly.js from the installed package.
