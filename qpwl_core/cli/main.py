@@ -11,7 +11,7 @@ import os
 import sys
 
 from qpwl_core.cli import data, desk, models, study  # noqa: F401  (a module registers its commands)
-from qpwl_core.cli.registry import COMMANDS
+from qpwl_core.cli.registry import COMMANDS, check_options
 
 
 class Parser(argparse.ArgumentParser):
@@ -40,6 +40,7 @@ def main(argv=None) -> int:
             stream.reconfigure(errors="backslashreplace")    # a terminal that cannot show µ shows \xb5
     try:
         args = parser().parse_args(argv)
+        check_options(args)
         COMMANDS[args.command][0](args)
         if sys.stdout is not None:
             sys.stdout.flush()

@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
+from qpwl_core.common import bounds
+from qpwl_core.models.config import WHOLE
+
 COMMANDS: dict[str, tuple[Callable, tuple]] = {}     # name -> function, arguments
 
 
@@ -46,13 +49,29 @@ def people_of(name_or_path, *parts):
     return recordings.select(index=sorted(i for part in parts for i in index[part]))
 
 
+def check_options(args) -> None:
+    """One sentence, at once, where an option is out of its range or an empty word."""
+    cores = os.cpu_count() or 1
+    ranges = {**WHOLE, "threads": (1, max(64, 4 * cores)), "jobs": (1, max(64, 4 * cores)), "tune": (1, bounds.TRIES),
+              "seeds": WHOLE["seed"], "subjects": (1, bounds.SEQUENCES)}
+    for name, value in vars(args).items():
+        option = "--" + name.replace("_", "-")
+        for each in value if isinstance(value, list) else [value]:
+            if isinstance(each, str) and not each.strip() and name != "options":
+                raise ValueError(f"{option} must not be empty")
+            if name in ranges and isinstance(each, int) and not isinstance(each, bool):
+                least, most = ranges[name]
+                if each < least:
+                    raise ValueError(f"{option} must be at least {least}, not {each}")
+                if each > most:
+                    raise ValueError(f"{option} must be at most {most:,}, not {each}")
+
+
 def set_threads(threads):
     """So many threads of the CPU, where it was said."""
     import torch
 
     if threads is not None:
-        if threads < 1:
-            raise ValueError(f"--threads must be at least 1, not {threads}")
         torch.set_num_threads(threads)
 
 

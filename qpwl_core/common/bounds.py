@@ -24,6 +24,7 @@ PAIRS = 4096                   # people in a batch: the loss has pairs² distanc
 ITERATIONS = 10**8
 SEED = 2**63 - 1               # NumPy and PyTorch take no larger ones alike
 FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
+TRIES = 10_000                 # of a search: each is a training
 
 # --- galleries
 GALLERY_SEQUENCES = 10_000     # every page compares all with all: 400 MB of distances

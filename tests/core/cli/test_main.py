@@ -91,8 +91,8 @@ def test_a_bad_file_is_one_line(tmp_path, capsys):
     (["simulate", "eye", "--out", "x.npz", "--seed", "one"], "invalid int value: 'one'"),
     (["simulate", "eye", "--out", "x.txt"], "--out must name a .npz or .csv file, not 'x.txt'"),
     (["simulate", "eye", "--out", "no/such/x.npz"], "folder that does not exist: 'no/such'"),
-    (["simulate", "eye", "--out", "x.npz", "--subjects", "0"], "subjects must be a whole number from 1 to 999, not 0"),
-    (["simulate", "eeg", "--out", "x.npz", "--seed", "-1"], "seed must be a whole number of at least 0, not -1"),
+    (["simulate", "eye", "--out", "x.npz", "--subjects", "0"], "--subjects must be at least 1, not 0"),
+    (["simulate", "eeg", "--out", "x.npz", "--seed", "-1"], "--seed must be at least 0, not -1"),
     (["info"], "PATH|NAME"), (["datasets", "extra"], "unrecognized arguments: extra"),
     (["info", "a\nb"], r"'a\nb' is neither")])
 def test_bad_arguments_are_one_line(argv, words, capsys, monkeypatch, tmp_path):
@@ -170,3 +170,30 @@ def test_a_full_disk_is_one_line():
         done = subprocess.run([sys.executable, "-m", "qpwl_core", "datasets"], cwd=ROOT, stdout=full, text=True,
                               stderr=subprocess.PIPE, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (2, "qpwl_core: No space left on device\n")
+
+
+@pytest.mark.parametrize(("argv", "words"), [
+    (["train", "--data", "x.npz", "--out", ""], "--out must not be empty"),
+    (["train", "--data", " ", "--out", "x"], "--data must not be empty"),
+    (["train", "--data", "x.npz", "--out", "x", "--seed", str(2**64)], "--seed must be at most"),
+    (["train", "--data", "x.npz", "--out", "x", "--seed", "-1"], "--seed must be at least 0"),
+    (["train", "--data", "x.npz", "--out", "x", "--threads", "100000"], "--threads must be at most"),
+    (["train", "--data", "x.npz", "--out", "x", "--pairs", "2.5"], "invalid int value"),
+    (["train", "--data", "x.npz", "--out", "x", "--tune", "1000000000"], "--tune must be at most 10,000"),
+    (["train", "--data", "x.npz", "--out", "x", "--dilation", "1" + 18 * "0"], "--dilation must be at most"),
+    (["evaluate", "x", "--data", "y", "--seed", str(2**70)], "--seed must be at most"),
+    (["study", "--jobs", "1000000"], "--jobs must be at most"),
+    (["study", "--seeds", "0", str(2**64)], "--seeds must be at most"),
+    (["enrol", "", "--list"], "--model must not be empty"),
+    (["simulate", "eye", "--out", "x.npz", "--subjects", "99999999"], "--subjects must be at most")])
+def test_options_out_of_their_range_at_once(argv, words, capsys):
+    assert cli.main(argv) == 2
+    said = capsys.readouterr().err
+    assert words in said
+    assert said.count("\n") == 1
+
+
+def test_a_pipe_where_a_file_should_be(tmp_path, capsys):
+    os.mkfifo(tmp_path / "pipe.npz")
+    assert cli.main(["info", str(tmp_path / "pipe.npz")]) == 2
+    assert "no such file" in capsys.readouterr().err
