@@ -115,7 +115,7 @@ def test_figures_survive_flat_filters():
     flat = {"a<b>": np.zeros((3, 4)), "b": np.ones((3, 4))}
     colours = {"a<b>": "#0072B2", "b": "#E69F00"}
     drawn = overview(np.full(3, 0.5), np.arange(3), flat, levels, colours)
-    assert drawn.data[2].name == "a&lt;b&gt;"
+    assert drawn.data[2].name.endswith("(a&lt;b&gt;)")
     heights = {person: np.full(3, np.inf) for person in flat}
     drawn = large(flat, levels, heights, colours)
     assert np.isfinite(np.concatenate([trace.y for trace in drawn.data if trace.xaxis == "x2"])).all()

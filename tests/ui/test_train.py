@@ -9,6 +9,7 @@ import shlex
 import shutil
 import zipfile
 from collections import deque
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -19,6 +20,7 @@ from qpwl_core.cli.models import config_of
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.data.datasets import DATASETS, load_dataset
 from qpwl_core.data.splits import split_dataset
+from qpwl_core.evaluation.validation import validation_auc
 from qpwl_core.models.config import preset
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
@@ -476,3 +478,32 @@ def test_the_uploader_on_the_page(trained, runs):
 
 
 # in a browser
+
+
+def test_on_the_task_it_opens_with_m_p_and_the_method_matter(runs):
+    """Sixty steps each, two seeds; what an easy set cannot show, this one does."""
+    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page("pages/train.py").run()
+    data = page.selectbox(key="data").value
+    assert data == "eeg-simulated"
+    parts = split_dataset(DATASETS[data], load_dataset(data))
+    found = {}
+    for name, changes in {"usual": {}, "M = 1": {"points": 1}, "max pooling": {"method": "mp-npl"}}.items():
+        aucs = []
+        for seed in (0, 1):
+            config = preset("quick", "eeg", method=changes.get("method", "qp-wl"))
+            config = replace(config, **{"points": 16, "p": 1.0, "iterations": 60, "validate_every": 30, "seed": seed}
+                             | changes, recipe=config.recipe | dict(DATASETS[data].recipe_options))
+            model = deque(train(config, parts.train, validation=parts.validation), maxlen=1).pop().model
+            seen = model.embed(parts.test)
+            aucs.append(validation_auc(model.distances(seen), seen.subjects, seen.sources))
+        found[name] = sum(aucs) / 2
+    assert 0.6 < found["usual"] < 0.97, "it does not saturate"
+    assert found["usual"] - found["M = 1"] > 0.05
+    assert found["usual"] - found["max pooling"] > 0.05
+
+
+def test_an_easy_task_says_so_and_offers_the_other(runs):
+    page = opened(data="gait-hapt-30")
+    assert "to see what M, p and the method do" in text_of(page)
+    page.button(key="train_telling").click().run()
+    assert page.selectbox(key="data").value == "eeg-simulated"

@@ -7,9 +7,12 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
+from ui.shell.palette import COLOURS
 from ui.shell.panels import MARGIN, figure, panel, panels
+from ui.shell.people import named
 
 GENUINE, IMPOSTER = "#0072B2", "#E69F00"
+SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x")        # where colours begin again
 BELOW = {"orientation": "h", "y": -0.2, "yanchor": "top"}
 
 
@@ -51,12 +54,15 @@ def matrices(distances: dict[str, np.ndarray], subjects: np.ndarray, titles: lis
 
 
 def maps(points: dict[str, np.ndarray], subjects: np.ndarray, colours: dict[str, str], titles: list[str]) -> go.Figure:
-    """Sequences on a map (n, 2) by each distance, a person in one colour with their name in the middle."""
-    people, names, traces = list(dict.fromkeys(subjects.tolist())), [escape(name) for name in subjects], []
+    """Sequences on a map (n, 2) by each distance, a person in one colour and shape with their id in the middle."""
+    people, label, traces = list(dict.fromkeys(subjects.tolist())), named(subjects.tolist()), []
+    names = [escape(label[name]) for name in subjects]
+    symbol = {person: SYMBOLS[i // len(COLOURS) % len(SYMBOLS)] for i, person in enumerate(sorted(colours))}
     for i, x in enumerate(points.values()):
         middle = np.stack([x[subjects == person].mean(0) for person in people])
         traces.append({"type": "scatter", "x": x[:, 0], "y": x[:, 1], "mode": "markers", "showlegend": False,
-                       **panel(i), "marker": {"color": [colours[name] for name in subjects], "size": 7, "opacity": 0.7},
+                       **panel(i), "marker": {"color": [colours[name] for name in subjects], "size": 7, "opacity": 0.7,
+                                             "symbol": [symbol[name] for name in subjects]},
                        "text": names, "hovertemplate": "%{text}<extra></extra>"})
         traces.append({"type": "scatter", "x": middle[:, 0], "y": middle[:, 1], "mode": "text", "hoverinfo": "skip",
                        "text": [f"<b>{escape(name)}</b>" for name in people], "showlegend": False, **panel(i)})

@@ -213,9 +213,9 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
         forget_unknown(name, names)
         if name not in st.session_state:
             st.session_state[name] = str(listed[other].iloc[0])
-    left, middle, side = st.columns([1, 1, 2], gap="large")
-    first = left.selectbox("One sequence", names, key="distances_first", **KEPT)
-    second = middle.selectbox("Another sequence", names, key="distances_second", **KEPT)
+    row = st.container(horizontal=True, gap="medium")
+    first = row.selectbox("One sequence", names, key="distances_first", width=190, **KEPT)
+    second = row.selectbox("Another sequence", names, key="distances_second", width=190, **KEPT)
     a, b = (shown.found.index[names.index(name)] for name in (first, second))
     if a == b:
         st.info("Choose two different sequences to see which filters decide.", icon=":material/compare_arrows:")
@@ -227,9 +227,9 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
     parts = {measure: part[0].numpy() for measure, part in parts.items()}                      # {measure: (K,)}
     shares = {measure: part / part.sum() if part.sum() > 0 else part for measure, part in parts.items()}
     top = {"wasserstein": int(parts["wasserstein"].argmax()), "cosine": int(parts["cosine"].argmax())}
-    whose = side.segmented_control("The filter that decides most", list(top), default="wasserstein", required=True,
-                                   format_func=lambda m: f"{shown.names[m]}: filter {top[m] + 1}", key="distances_top",
-                                   **KEPT)
+    whose = row.segmented_control("The filter that decides most", list(top), default="wasserstein", required=True,
+                                  format_func=lambda m: f"{shown.names[m]}: filter {top[m] + 1}", key="distances_top",
+                                  width="content", **KEPT)
     k, best = top[whose], np.argsort(-parts[whose], kind="stable")[:12]
     left, right = st.columns(2, gap="large")
     with left:
@@ -238,7 +238,7 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
               f"Share of the twelve first filters in the distances of {first} and {second}",
               lambda: pd.DataFrame({"filter": np.arange(len(parts["cosine"])) + 1} | parts))
         st.latex(rf"W = \sum_k W_{{{p:g}}}(k) = {parts['wasserstein'].sum():.4g}")
-        st.latex(rf"1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2 = {parts['cosine'].sum():.4g}")
+        st.latex(rf"\small 1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2 = {parts['cosine'].sum():.4g}")
         st.caption("Both are sums over filters, so a bar is a filter's part in the decision.")
     with right:
         lines, colours = {name: seen.values[i, k].numpy() for name, i in ((first, a), (second, b))}, colours_of(

@@ -9,6 +9,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 from ui.shell.panels import FAINT, figure, panel, panels
+from ui.shell.people import named
 
 ACCENT = "#D55E00"
 
@@ -39,7 +40,8 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
              "text": [f"{aucs[k]:.3f}" for k in shown]}
     clickable = {"textposition": "none", "showlegend": False,
                  "hovertemplate": "Filter %{customdata}, AUC %{text}<br>click to see it large<extra></extra>"}
-    lines = [{"type": "scatter", "x": broken(left[:, None] + 0.08 + 0.84 * levels[None]), "name": escape(person),
+    lines = [{"type": "scatter", "x": broken(left[:, None] + 0.08 + 0.84 * levels[None]),
+              "name": escape(named(means)[person]),
               "y": broken(bottom[:, None] + 0.05 + (values[shown] - low[:, None]) * scale[:, None]), "mode": "lines",
               "line": {"color": colours[person], "width": 2}, "hoverinfo": "skip", **panel(1)}
              for person, values in means.items()]
@@ -59,7 +61,7 @@ def large(functions: dict[str, np.ndarray], levels: np.ndarray, heights: dict[st
           colours: dict[str, str]) -> go.Figure:
     """One filter: left, Q̄ of every sequence of each person (n, L) thin, their mean bold, the levels marked; right, the
     density behind that mean, whose bins lie between its knots, with heights (L−1,)."""
-    every, inner = np.concatenate(list(functions.values())), levels[1:-1]
+    every, inner, names = np.concatenate(list(functions.values())), levels[1:-1], named(functions)
     means = {person: values.mean(0) for person, values in functions.items()}
     finite = np.concatenate([h[np.isfinite(h)] for h in heights.values()] + [np.zeros(1)])
     top = max(1.15 * float(np.quantile(finite, 0.98)), 1e-9)        # an atom is infinitely high, a near-atom almost
@@ -71,7 +73,7 @@ def large(functions: dict[str, np.ndarray], levels: np.ndarray, heights: dict[st
                        "mode": "lines", "opacity": 0.35, "line": {"color": colours[person], "width": 1},
                        "hoverinfo": "skip", "showlegend": False})
     for person, mean in means.items():
-        name = escape(person)
+        name = escape(names[person])
         traces.append({"type": "scatter", "x": levels, "y": mean, "mode": "lines", "name": name, "legendgroup": name,
                        "line": {"color": colours[person], "width": 4},
                        "hovertemplate": f"{name}: Q̄(%{{x:.2f}}) = %{{y:.3g}}<extra></extra>"})

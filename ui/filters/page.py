@@ -9,7 +9,7 @@ from ui.filters.responses import show_firing
 from ui.filters.views import all_of_them, one_large
 from ui.library.comparisons import ranking_of
 from ui.library.models import choose_model, gallery_or_stop
-from ui.shell.controls import EXTREMES, choose_p, choose_points, forget_unknown, try_presets
+from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_points, forget_unknown, try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
 
@@ -29,15 +29,13 @@ def show() -> None:
     @st.fragment
     def explore() -> None:
         """All that follows p, M and the people; of the page only this is drawn again."""
-        who, order, levels_of, beside = st.columns([1.7, 1, 1.2, 0.8], gap="large")
-        with who:
-            forget_unknown("filters_people", people)
-            chosen = st.multiselect("People in colour", people, people[:5], key="filters_people", max_selections=8,
-                                    **KEPT, help="None of them was seen in training. The ranking uses all test people.")
-        with order:
-            p = choose_p(gallery.p)
-        with levels_of:
-            points = choose_points(gallery)
+        forget_unknown("filters_people", people)
+        chosen = st.multiselect("People in colour", people, people[:5], key="filters_people", max_selections=8, **KEPT,
+                                help="None of them was seen in training. The ranking uses all test people.")
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
+        with row:
+            p = choose_p(gallery.p, width=WIDE)
+            points = choose_points(gallery, width=WIDE)
         try:
             found = ranking_of(str(entry.folder), entry.card["sha256"], points, p, test)
         except ValueError as error:
@@ -46,17 +44,17 @@ def show() -> None:
         if not chosen:
             st.info("Choose a person or more to draw.", icon=":material/group:")
             return
-        with beside:
+        with row:
             best, weakest = int(found.aucs.argmax()) + 1, int(found.aucs.argmin()) + 1
             try_presets({"The best filter": {"filter": best, "filters_view": "one"},
                          "The weakest filter": {"filter": weakest, "filters_view": "one"}} | EXTREMES)
         best_first = np.argsort(-found.aucs, kind="stable")
         options = (best_first + 1).tolist()
         forget_unknown("filter", options)
-        pick, look = st.columns([1, 4], gap="large", vertical_alignment="bottom")
-        view = look.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
-                                      key="filters_view", label_visibility="collapsed", **KEPT)
-        number = pick.selectbox("Filter, best first", options, key="filter", **KEPT)
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+        number = row.selectbox("Filter, best first", options, key="filter", width=150, **KEPT)
+        view = row.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
+                                      key="filters_view", label_visibility="collapsed", width="content", **KEPT)
         if view == "all":
             all_of_them(gallery, found, chosen, best_first, points, p)
         elif view == "one":

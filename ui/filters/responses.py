@@ -48,9 +48,8 @@ def show_firing(entry: Entry, k: int) -> None:
     chart(firing(seconds, drawn, fires, response.seconds, response.values[k], threshold, field), "filters-firing",
           f"{len(channels)} raw channels over {seconds[-1]:.0f} seconds, marked where filter {k + 1} fires",
           lambda: pd.DataFrame({"seconds": seconds, "fires": fires} | drawn))
-    st.latex(rf"\text{{fires where}}\quad \Gamma_{{{k + 1}}}(t) \ge \tilde Q_{{{k + 1}}}({r:g}) = {threshold:.3g}"
-             rf"\qquad \text{{one frame every }} {response.step * 1000:.0f}\text{{ ms, each sees }} "
-             rf"{response.field:.2f}\text{{ s}}")
+    st.latex(rf"\text{{fires where}}\quad \Gamma_{{{k + 1}}}(t) \ge \tilde Q_{{{k + 1}}}({r:g}) = {threshold:.3g}")
+    st.caption(f"One frame every {response.step * 1000:.0f} ms, each sees {response.field:.2f} s.")
     remark = " **These recordings are simulated**; the model was trained on real ones." if one.simulated else ""
     long = f" Only the first {LONGEST} samples are looked at." if len(raw) == LONGEST else ""
     st.caption(f"Orange lines: where the filter is in the top {1 - r:.0%} of its values in this recording. Shaded: all "

@@ -26,6 +26,7 @@ from ui.shell.charts import chart, table
 from ui.shell.curves import over_fractions
 from ui.shell.frame import KEPT
 from ui.shell.palette import colours_of
+from ui.shell.people import named
 from ui.shell.text import plain
 
 
@@ -62,7 +63,8 @@ def mistaken(models: list[Compared], n: int, draw: int | None) -> None:
 
     left, right = st.columns(2, gap="large")
     with left:
-        chart(figures.confusion(shares, [escape(person) for person in people]), "identification-confusion",
+        label = named(gallery_of(model.entry).people)
+        chart(figures.confusion(shares, [escape(label[person]) for person in people]), "identification-confusion",
               "Confusion matrix: how often each person was taken for each other person",
               lambda: pd.DataFrame(shares, index=people, columns=people).rename_axis("who came").reset_index(),
               on_click=clicked)
@@ -85,7 +87,8 @@ def mistaken(models: list[Compared], n: int, draw: int | None) -> None:
     who = left.selectbox("Who came", people, index=int(first), key="who", **KEPT)
     taken_for = right.selectbox("Taken for", people, index=int(second), key="as", **KEPT)
     happened = np.flatnonzero(scores[:, people.index(who)].argmin(1) == people.index(taken_for))
-    st.caption(f"{plain(who)} was taken for {plain(taken_for)} in {len(happened)} of {len(scores)} draws.")
+    st.caption(f"{plain(label[who])} was taken for {plain(label[taken_for])} in {len(happened)} of {len(scores)} "
+               "draws.")
     one_of_them = int(happened[0]) if len(happened) else 0
     why(model, n, who, taken_for, one_of_them if draw is None else draw, "why")
 
@@ -112,25 +115,26 @@ def the_attack(models: list[Compared], n: int, draw: int | None) -> None:
         sent = [(each.diagonal() > threshold).sum() for each in scores]
         st.caption(f"The same threshold sends {sent[shown]} of {len(people)} owners away in draw {shown + 1}, and "
                    f"{sum(sent)} of {len(people) * len(scores)} in all ten.")
-        st.latex(rf"\min_{{j \neq i}} d_j({n}) \;\le\; {threshold:.4g} \;\Rightarrow\; \text{{the door opens}}")
         if st.session_state.get("knocks") not in people:
             st.session_state.pop("knocks", None)
         nearest = knocks[shown].set_index("imposter")["nearest"]
         imposter = st.selectbox("Why? Look into", nearest.index.tolist(), key="knocks", **KEPT,
                                 format_func=lambda who: f"{who}, nearest to {nearest[who]}")
     with picture:
-        safe = {person: escape(person) for person in people}
+        label = named(gallery_of(model.entry).people)
+        safe = {person: escape(label[person]) for person in people}
         colours = {safe[person]: colour for person, colour in colours_of(gallery_of(model.entry).people).items()
                    if person in safe}
-        named = knocks[shown].assign(**{name: knocks[shown][name].map(safe) for name in ("imposter", "nearest")})
+        knocking = knocks[shown].assign(**{name: knocks[shown][name].map(safe) for name in ("imposter", "nearest")})
 
         def picked(point: dict) -> None:
             st.session_state["knocks"] = next(person for person in people if safe[person] == point["y"])
 
-        chart(figures.attack(named, threshold, colours), "identification-attack",
+        chart(figures.attack(knocking, threshold, colours), "identification-attack",
               "Every person as an imposter: the distance to the nearest enrolled person, and the threshold",
               lambda: pd.concat([each.assign(draw=i + 1) for i, each in enumerate(knocks)]), on_click=picked)
         st.caption("Click a person to see why they came so near.")
+    st.latex(rf"\min_{{j \neq i}} d_j({n}) \;\le\; {threshold:.4g} \;\Rightarrow\; \text{{the door opens}}")
     why(model, n, imposter, nearest[imposter], shown, "attack")
 
 
@@ -145,7 +149,9 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
     share = (f"{closer / (typical - total):.0%} of that difference" if typical - total > closer > 0 else
              "more than all of it: others are farther apart than usual" if typical > total else
              "while others are farther apart than usual")
-    st.markdown(f"In draw {repeat + 1}, **{plain(who)}** came as near as **{total:.4g}** to {plain(taken_for)}, where "
+    label = named(gallery_of(model.entry).people)
+    st.markdown(f"In draw {repeat + 1}, **{plain(label[who])}** came as near as **{total:.4g}** to "
+                f"{plain(label[taken_for])}, where "
                 f"two people are typically {typical:.4g} apart: {typical - total:.3g} less. Filters {most} alone are "
                 f"{closer:.3g} less, {share}.")
     names = ("two typical strangers", f"{escape(who)} to themselves", f"{escape(who)} to {escape(taken_for)}")

@@ -30,17 +30,17 @@ from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS
 
-BESIDE = [1, 1.9]                         # a column of controls and formulas, and its picture
+BESIDE = [1, 1.3]                         # a column of controls and formulas, and its picture
 
 
 def formula(*lines: str) -> None:
     """A formula of several lines, aligned at their &."""
-    st.latex(r"\small\begin{aligned}" + r" \\[2pt] ".join(lines) + r"\end{aligned}")
+    st.latex(r"\footnotesize\begin{aligned}" + r" \\[2pt] ".join(lines) + r"\end{aligned}")
 
 
 def steps(one: Samples, model: Entry | None) -> None:
     """Samples, sorted, Q̂, Q̃, Q̄: one step more a click, with the numbers at the level r that is looked at."""
-    words, picture = st.columns(BESIDE, gap="large")
+    words, picture = st.columns(BESIDE, gap="medium")
     with picture:
         step = STEPS.index(st.segmented_control("Step by step", STEPS, default=STEPS[4], required=True, key="ql_step",
                                                 **KEPT))
@@ -103,7 +103,7 @@ def error_curve(x: np.ndarray) -> dict[str, list[float]]:
 def points(one: Samples, model: Entry | None) -> None:
     """How much is lost by keeping M + 2 numbers, and which samples can be learned from."""
     try_this(TRY_LEVELS)
-    words, picture = st.columns(BESIDE, gap="large")
+    words, picture = st.columns(BESIDE, gap="medium")
     x, n = torch.from_numpy(one.values), len(one.values)
     with words:
         levels = choose_levels(one.entry or model)
@@ -140,7 +140,7 @@ def distance(one: Samples, model: Entry | None) -> None:
     two = choose_samples(one.source, model, which=1)
     x, y = torch.from_numpy(one.values), torch.from_numpy(two.values)
     colours = (one.colour, two.colour if two.colour != one.colour else COLOURS[7])
-    words, picture = st.columns(BESIDE, gap="large")
+    words, picture = st.columns(BESIDE, gap="medium")
     with words:
         p, levels = choose_p(), choose_levels(one.entry or model)
         a, b = quantiles_at(x, levels), quantiles_at(y, levels)
@@ -186,7 +186,7 @@ def which_levels(a: np.ndarray, b: np.ndarray, levels: Tensor, p: float, w: floa
 
 def slide(one: Samples, model: Entry | None) -> None:
     """The paper's point, live: Jensen–Shannon and W while q₂, a copy of q₁, is slid away from it."""
-    words, picture = st.columns(BESIDE, gap="large")
+    words, picture = st.columns(BESIDE, gap="medium")
     with words:
         shift = st.slider("Slide q₂ away, in widths of q₁", 0.0, 3.0, 1.5, 0.05, key="ql_shift", **KEPT)
         p, levels = choose_p(), choose_levels(one.entry or model)

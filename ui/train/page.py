@@ -14,12 +14,14 @@ from ui.train import live as train_live
 from ui.train.form import (
     choose_data,
     choose_device,
+    choose_preset,
     command_line,
     cost_in_parts,
     form,
     formulas,
     keep_gallery,
     tell_cost,
+    tell_easy,
     tell_people,
     title_for,
 )
@@ -53,14 +55,13 @@ def start(data, config, keep):
 def new_run():
     data = choose_data()
     choose_device()
-    left, right = st.columns([1, 1.25], gap="large")
+    choose_preset()
+    left, right = st.columns([1, 1.25], gap="medium")
     with left:
         config = form(data)
     with right:
-        st.markdown("**What is learned**: sequences of one person close together, of different people far apart.")
-        for line in formulas(config):
-            st.latex(line)
         tell_people(data)
+        tell_easy(data)
         possible = tell_cost(data, config, lambda cost: f":material/timer: {cost_in_parts(cost, config)}")
         keep = keep_gallery(data)
         st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start,
@@ -69,6 +70,10 @@ def new_run():
         whole = ", where a file is used whole; here half of its people are held out" if data.startswith(OWN) else ""
         st.caption(f"The same from the command line{whole}:")
         st.code(command_line(data, config), language="bash", wrap_lines=True)
+    with st.expander("What is learned: sequences of one person close together, of different people far apart",
+                     icon=":material/function:"):
+        for line in formulas(config):
+            st.latex(line)
     st.divider()
     at_hand = train_live.runs_of("train")
     if not at_hand:

@@ -20,7 +20,7 @@ from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers
 from ui.shell.palette import COLOURS
 from ui.train.figures import heat_map
-from ui.train.form import config_now, tell_cost, tell_people
+from ui.train.form import config_now, tell_cost, tell_easy, tell_people
 from ui.train.live import choose_run, runs_of, watch
 
 POINTS, ORDERS = (1, 2, 4, 8, 16, 32, 64), (1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
@@ -30,6 +30,9 @@ MEASURES = {"auc": "Validation people", "test_auc": "Test people"}
 
 def tune(data: str) -> None:
     """The whole view."""
+    st.markdown("A short training for each pair of M and p, all else as under **New run**. M and p of a trained model "
+                "can also be changed *afterwards*, with no training at all:")
+    st.page_link("pages/distances.py", label="Turn M and p on the Distances page", icon=":material/straighten:")
     left, right = st.columns([1, 1.6], gap="medium")
     with left:
         start_grid(data)
@@ -47,9 +50,6 @@ def tune(data: str) -> None:
 
 def start_grid(data: str) -> None:
     """Which M and p, how long each, what it costs, and the button."""
-    st.markdown("A short training for each pair of M and p, all else as under **New run**. M and p of a trained model "
-                "can also be changed *afterwards*, with no training at all:")
-    st.page_link("pages/distances.py", label="Turn M and p on the Distances page", icon=":material/straighten:")
     config = config_now(data)
     if METHODS[config.method].distance != "wasserstein":
         st.info(f"{METHODS[config.method].title} has no p: choose QP-WL under New run to tune both.",
@@ -65,6 +65,7 @@ def start_grid(data: str) -> None:
     config = replace(config, iterations=iterations, validate_every=max(1, iterations // 3), patience=0)
     runs, possible = len(points) * len(orders) * seeds, False
     tell_people(data)
+    tell_easy(data)
     if runs:
         possible = tell_cost(data, config, lambda cost: f":material/timer: {grid_in_parts(cost, config, runs)}")
     else:
