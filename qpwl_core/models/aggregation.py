@@ -135,14 +135,14 @@ class Frames(nn.Module):
 
 
 # Name -> module, given the number of filters K, of quantile points M, and the storeys of a pyramid.
-AGGREGATIONS: dict[str, Callable[[int, int, tuple[int, ...]], nn.Module]] = {
-    "quantile": lambda filters, points, storeys: QuantileLayer(points),
-    "quantile-fixed": lambda filters, points, storeys: QuantileLayer(points, learn_levels=False),
-    "quantile-pyramid": lambda filters, points, storeys: QuantilePyramid(points, storeys),
-    "max": lambda filters, points, storeys: MaxPooling(),
-    "mean": lambda filters, points, storeys: MeanPooling(),
-    "mean-std": lambda filters, points, storeys: MeanStdPooling(),
-    "attentive": lambda filters, points, storeys: AttentiveStatistics(filters),
-    "sliced-wasserstein": lambda filters, points, storeys: SlicedWassersteinPooling(filters, filters, points),
-    "frames": lambda filters, points, storeys: Frames(),
+AGGREGATIONS: dict[str, Callable[..., nn.Module]] = {
+    "quantile": lambda filters, points, storeys=(1, 2, 4): QuantileLayer(points),
+    "quantile-fixed": lambda filters, points, storeys=(1, 2, 4): QuantileLayer(points, learn_levels=False),
+    "quantile-pyramid": lambda filters, points, storeys=(1, 2, 4): QuantilePyramid(points, storeys),
+    "max": lambda filters, points, storeys=(1, 2, 4): MaxPooling(),
+    "mean": lambda filters, points, storeys=(1, 2, 4): MeanPooling(),
+    "mean-std": lambda filters, points, storeys=(1, 2, 4): MeanStdPooling(),
+    "attentive": lambda filters, points, storeys=(1, 2, 4): AttentiveStatistics(filters),
+    "sliced-wasserstein": lambda filters, points, storeys=(1, 2, 4): SlicedWassersteinPooling(filters, filters, points),
+    "frames": lambda filters, points, storeys=(1, 2, 4): Frames(),
 }

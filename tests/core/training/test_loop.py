@@ -97,7 +97,7 @@ def test_the_card_says_how_it_was_trained(recordings, tmp_path):
     assert card["data"] == {"name": "tiny", "domain": "generic", "subjects": 8, "sequences": 48}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.loss != "none"])
 def test_every_method_learns(method, recordings):
     """It is no proof of quality: the loss of one batch falls when trained on it again and again."""
     run = Run(tiny_config(method=method, iterations=40, learning_rate=1e-2), recordings)

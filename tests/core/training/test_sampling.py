@@ -127,7 +127,7 @@ def test_pairs_are_from_different_recordings_where_a_person_has_two():
     assert any(equal)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [name for name, row in METHODS.items() if row.loss != "none"])
 def test_nothing_leaks_through_padding(method):
     """A batch of the sampler, its padding filled with rubbish, gives the same embeddings and gradients."""
     torch.manual_seed(0)
