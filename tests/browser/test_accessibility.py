@@ -9,18 +9,23 @@ from tests.support.views import LINKS
 pytestmark = pytest.mark.browser
 
 # Streamlit's own, by rule and a part of where it stands, with the reason why it is not ours to mend.
-THEIRS = {}
+THEIRS = {"list": ("stSidebarNavItems", "Streamlit's navigation puts section headers between the items of a list"),
+          "listitem": ("<li class=\"st-emotion", "the same navigation wraps its items in what is no list")}
 RUN = """
 async () => {
+  // WCAG 1.4.3 asks no contrast of a control that is switched off; axe does not see that Streamlit's label is of one.
+  const inactive = target => document.querySelector(target.at(-1))?.closest(
+    '[aria-disabled="true"], [disabled], [data-testid="stWidgetLabel"][disabled="true"]') != null;
   const found = await axe.run(document, {resultTypes: ['violations']});
   return found.violations.filter(v => ['serious', 'critical'].includes(v.impact)).flatMap(
-    v => v.nodes.map(n => [v.id, n.target.join(' '), n.html.slice(0, 160), (n.any[0] || {}).message || '']));
+    v => v.nodes.filter(n => !(v.id === 'color-contrast' && inactive(n.target))).map(
+      n => [v.id, n.target.join(' '), n.html.slice(0, 160), (n.any[0] || {}).message || '']));
 }
 """
 
 
 def theirs(rule: str, html: str) -> bool:
-    return any(part in html for part, _ in THEIRS.get(rule, []))
+    return rule in THEIRS and THEIRS[rule][0] in html
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

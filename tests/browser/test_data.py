@@ -10,7 +10,7 @@ def test_in_a_browser(visit, tmp_path):
     page = visit("/data?data=eye-simulated&data_view=Sequences&data_one=sim003")
     page.locator(".js-plotly-plot .gl-canvas, .js-plotly-plot canvas").first.wait_for(timeout=120_000)
     assert page.get_by_text("simulated: no person was recorded").is_visible()
-    assert page.get_by_text("Person sim003").first.is_visible(), "the link carries the person"
+    assert page.get_by_text("(sim003)").first.is_visible(), "the link carries the person"
     page.get_by_role("radio", name="Your own").click()
     path = tmp_path / "walk.npz"
     path.write_bytes(tiny_npz())

@@ -102,7 +102,7 @@ def test_people_sequences_channels_and_zoom():
     page.multiselect(key="data_channels").set_value(["gyro_z"]).run()
     assert not page.exception
     figure = str(figures_on(page)[0])
-    assert "Person 07" in figure
+    assert "(07)" in figure
     assert "gyro_z" in figure
     page.sidebar.selectbox(key="data").set_value("speech-vowels-9").run()      # neither person nor channel fits
     assert not page.exception

@@ -44,7 +44,7 @@ def show() -> None:
     statements()
     why_aucs_differ()
     with st.expander("Make it again", icon=":material/terminal:"):
-        st.code(study["command"], language="bash")
+        st.code(study["command"], language=None)
         terms = chosen.about["terms"]
         st.caption(f"Data: {plain(terms['citation'])}; {plain(terms['licence'])}.")
 
@@ -90,7 +90,7 @@ def no_study() -> None:
             icon=":material/science:")
     st.code("python -m qpwl_core study --preset smoke     # a minute, on what ships\n"
             "python -m qpwl_core study                    # the real sets, an hour or two on two cores",
-            language="bash")
+            language=None)
     st.subheader("Until then, what the paper reports")
     domain = st.segmented_control("Data of the paper", list(paper.DATA), default="eye", key="results-domain",
                                   required=True, format_func=lambda d: plain(paper.DATA[d].name), **KEPT)

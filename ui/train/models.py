@@ -82,7 +82,7 @@ def details(entry: Entry) -> None:
             st.info("This model came without a gallery, so pages that show held-out people cannot use it.",
                     icon=":material/info:")
         if isinstance(card.get("reproduce"), str):
-            st.code(card["reproduce"], language="bash", wrap_lines=True)
+            st.code(card["reproduce"], language=None, wrap_lines=True)
     with right:
         st.markdown("Now the model of all pages:")
         for page, (label, icon) in PAGES.items():

@@ -69,7 +69,7 @@ def new_run():
         train_live.tell_started("train_started")
         whole = ", where a file is used whole; here half of its people are held out" if data.startswith(OWN) else ""
         st.caption(f"The same from the command line{whole}:")
-        st.code(command_line(data, config), language="bash", wrap_lines=True)
+        st.code(command_line(data, config), language=None, wrap_lines=True)
     with st.expander("What is learned: sequences of one person close together, of different people far apart",
                      icon=":material/function:"):
         for line in formulas(config):
