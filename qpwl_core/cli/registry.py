@@ -57,7 +57,7 @@ def check_options(args) -> None:
     for name, value in vars(args).items():
         option = "--" + name.replace("_", "-")
         for each in value if isinstance(value, list) else [value]:
-            if isinstance(each, str) and not each.strip() and name != "options":
+            if isinstance(each, str) and not each.strip() and name not in ("options", "name"):
                 raise ValueError(f"{option} must not be empty")
             if name in ranges and isinstance(each, int) and not isinstance(each, bool):
                 least, most = ranges[name]

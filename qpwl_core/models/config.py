@@ -8,7 +8,7 @@ from typing import Any
 
 from qpwl_core.common import bounds
 from qpwl_core.data.domains import DOMAINS
-from qpwl_core.models.pyramid import pyramid_of
+from qpwl_core.models.storeys import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.

@@ -22,7 +22,8 @@ from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Embeddings, Model
-from qpwl_core.models.pyramid import QuantilePyramid, piece_names, pyramid_of
+from qpwl_core.models.pyramid import QuantilePyramid
+from qpwl_core.models.storeys import piece_names, pyramid_of
 from qpwl_core.transport.distances import MEASURES, pairwise_by
 from qpwl_core.transport.quantiles import empirical_quantiles
 

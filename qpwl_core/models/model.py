@@ -25,7 +25,7 @@ from qpwl_core.models.config import Config
 from qpwl_core.models.embedder import Embedder, build_embedder
 from qpwl_core.models.jaeger import velocity_channels
 from qpwl_core.models.methods import METHODS
-from qpwl_core.models.pyramid import pyramid_of
+from qpwl_core.models.storeys import pyramid_of
 
 FORMAT, VERSION = "qpwl-model", 1
 BUDGET = 1 << 17      # padded samples in a batch to embed: enough to keep two cores busy, small enough for any laptop

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from qpwl_core.models.embedder import build_embedder
 from qpwl_core.models.gallery import build_gallery, load_gallery
 from qpwl_core.models.model import load_model
-from qpwl_core.models.pyramid import QuantilePyramid, piece_names, pieces, pyramid_of
+from qpwl_core.models.pyramid import QuantilePyramid, pieces
+from qpwl_core.models.storeys import piece_names, pyramid_of
 from qpwl_core.training.loop import train
 from qpwl_core.transport.distances import wasserstein
 from qpwl_core.transport.quantiles import QuantileLayer

@@ -322,7 +322,7 @@ def test_the_report_can_be_written_again_without_training(smoke, tmp_path, capsy
 @pytest.mark.parametrize(("argv", "words"), [
     (["--sets", "moon"], "there is no 'moon' among the sets; there are eye-gazecom, "),
     (["--methods", "magic"], "there is no 'magic' among the methods; there are qp-wl, "),
-    (["--seeds", "-1"], "seeds must be 0 or more, not -1"),
+    (["--seeds", "-1"], "--seeds must be at least 0, not -1"),
     (["--sets", "gait-hapt", "--methods", "jaeger-2019"], "jaeger-2019 needs sequences of one length"),
     (["--jobs", "0", "--preset", "smoke"], "--jobs must be at least 1, not 0"),
     (["--threads", "0", "--preset", "smoke"], "--threads must be at least 1, not 0"),
