@@ -68,7 +68,7 @@ def test_bytes_name_subjects_if_utf8():
     ({"subjects": np.array([None, 1, 2, 3, 4])}, "subjects must be a list of names"),
     ({"stimuli": ["walk"]}, "stimuli must name each"),
     ({"channels": ("x", "x")}, "channel names must differ, and 'x' comes more than once"),
-    ({"channels": ()}, "sequence 0"),
+    ({"channels": ()}, "the number of channels must be from 1 to 4,096, not 0"),
     ({"rate": 0}, "rate must be one number of Hz above 0, not '0'"),
     ({"rate": -5}, "rate"), ({"rate": np.nan}, "rate"), ({"rate": np.inf}, "rate"), ({"rate": "250"}, "rate"),
     ({"rate": [1, 2]}, "rate"), ({"rate": 1j}, "rate"), ({"rate": None}, "rate"),
