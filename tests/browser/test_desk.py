@@ -88,7 +88,7 @@ def test_the_walk_in_a_browser(browser, tmp_path):
         page.get_by_text("Enrolled: 2").wait_for()
         shot(page, "5-removed")
         page.get_by_text("Log", exact=True).click()
-        page.get_by_text("The last 2 decisions").wait_for()
+        page.get_by_text("The last 3 decisions").wait_for()
         shot(page, "6-log")
         page.close()
     assert problems == []
