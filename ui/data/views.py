@@ -97,7 +97,7 @@ def people_view(data: str) -> None:
 def sequences_view(data: str) -> None:
     """Two sequences side by side: who, which, which channels, which stretch of time."""
     recordings = recordings_for(data)
-    people = sorted(set(recordings.subjects.tolist()))
+    people = recordings.people
     colours = colours_of(people)
     sides = []
     for column, side, default in zip(st.columns(2, gap="large"), ("one", "other"), (0, 1), strict=True):
@@ -202,7 +202,7 @@ def _split(data):
 def recipe_view(data: str) -> None:
     """One sequence before and after preprocessing, with the options named."""
     recordings = recordings_for(data)
-    people = sorted(set(recordings.subjects.tolist()))
+    people = recordings.people
     with st.container(width=700):
         person, i = _one_sequence(recordings, people, "one", 0)
     options = _changed(data)

@@ -118,7 +118,7 @@ def choose_data(entry: Entry, key: str) -> tuple[str, Sequences, str] | None:
             return None
         keep_among(f"{key}-data", list(at_hand))
         data = st.selectbox("Data", list(at_hand), format_func=at_hand.get, key=f"{key}-data", **KEPT)
-        people = sorted(set(recordings_for(data).subjects.tolist()))
+        people = recordings_for(data).people
         keep_among(f"{key}-subject", people)
         subject = st.selectbox("Person", people, key=f"{key}-subject", **KEPT)
         return subject, of_data(entry, data, subject), f"{at_hand[data]}, {subject}"

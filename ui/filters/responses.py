@@ -74,7 +74,7 @@ def _controls(entry: Entry, model: Model, fits: dict[str, str]) -> tuple[Recordi
     data = first.selectbox("Recordings", list(fits), format_func=fits.get, key="filters_data", **KEPT)
     recordings = recordings_for(data)
     split = entry.card.get("split") or {}
-    people = sorted(set(recordings.subjects.tolist()), key=lambda person: (person not in split.get("test", []), person))
+    people = sorted(recordings.people, key=lambda person: (person not in split.get("test", []), person))
     forget_unknown("filters_person", people)
     person = second.selectbox("Person", people, key="filters_person", **KEPT)
     own = recordings.select(subjects=person)
