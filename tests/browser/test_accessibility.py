@@ -24,8 +24,8 @@ async () => {
 """
 
 
-# One colour is both the ground of white text and text on the dark page: no colour gives 4.5 : 1 for both. This one gives
-# 4.6 for white on it, and 3.6 at least for itself on dark.
+# One colour is both the ground of white text and text on the dark page: no colour gives 4.5 : 1 for both. This one
+# gives 4.6 for white on it, and 3.6 at least for itself on dark.
 PRIMARY = "foreground color: #1f7bb8"
 
 

@@ -17,7 +17,7 @@ PART_COLOURS = dict(zip(PARTS, ("#0072B2", "#56B4E9", "#E69F00", "#999999"), str
 
 
 def recorded_time(summary: pd.DataFrame, colours: dict[str, str]) -> go.Figure:
-    """One bar a person, as long as all recordings together. ``summary``: subject, sequences, seconds."""
+    """One bar per person, as long as all recordings together. ``summary``: subject, sequences, seconds."""
     bars = {"type": "bar", "x": summary["subject"].tolist(), "y": summary["seconds"].to_numpy(),
             "customdata": summary["sequences"].to_numpy(),
             "marker": {"color": [colours[person] for person in summary["subject"]]},
@@ -47,7 +47,7 @@ class Curve:
 
 
 def channel_by_channel(curves: list[Curve], channels: list[str]) -> go.Figure:
-    """Sequences side by side, a row a channel; time and the scale of a channel are common to all of them."""
+    """Sequences side by side, a row per channel; time and the scale of a channel are common to all of them."""
     drawn = make_subplots(len(channels), len(curves), shared_xaxes="all", shared_yaxes="rows", horizontal_spacing=0.03,
                            vertical_spacing=min(0.04, 0.3 / len(channels)), column_titles=[c.title for c in curves])
     for column, curve in enumerate(curves, 1):

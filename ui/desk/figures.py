@@ -46,7 +46,7 @@ def short(name: str, most: int = 24) -> str:
 
 
 def contributions(filters: np.ndarray, names: list[str], colours: dict[str, str], most: int = 16) -> go.Figure:
-    """What the filters that differ most add to the distances to two people: (2, K), two bars a filter."""
+    """What the filters that differ most add to the distances to two people: (2, K), two bars per filter."""
     order = telling(filters)[:most]
     figure = go.Figure()
     for name, values in zip(names, filters, strict=True):
@@ -65,7 +65,7 @@ def telling(filters: np.ndarray) -> np.ndarray:
 
 
 def functions(curves: list[tuple[str, np.ndarray, str, bool]], levels: np.ndarray, large: bool = False) -> go.Figure:
-    """Quantile functions of one filter: (name, values (n, L), colour, dotted), a thin line a sequence, all of a name
+    """Quantile functions of one filter: (name, values (n, L), colour, dotted), a thin line per sequence, all of a name
     in one colour."""
     figure = go.Figure()
     for name, values, colour, dotted in curves:

@@ -48,7 +48,7 @@ class Sequences:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What the page is about, read once a run: the model, its database, and everyone at hand."""
+    """What the page is about, read once per run: the model, its database, and everyone at hand."""
 
     entry: Entry
     desk: Desk

@@ -21,7 +21,7 @@ def broken(lines: np.ndarray) -> np.ndarray:
 
 def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], levels: np.ndarray,
              colours: dict[str, str]) -> go.Figure:
-    """Left, AUC of every filter alone, best first; right, mean quantile functions of people (K, L) in a cell a filter.
+    """Left, AUC of every filter alone, best first; right, mean quantile functions of people (K, L), a cell per filter.
 
     A bar and a cell carry their filter, counted from 1, for whoever clicks. Each cell is scaled to its own range. All
     cells share one pair of axes and each person is one line with gaps: a dozen subplots draw ten times slower.

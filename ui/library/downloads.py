@@ -1,4 +1,4 @@
-"""Downloads in the background: one a data set for all sessions, watched, stopped and resumed from any of them."""
+"""Downloads in the background: one per data set for all sessions, watched, stopped and resumed from any of them."""
 
 from __future__ import annotations
 
