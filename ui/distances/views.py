@@ -238,7 +238,8 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
               f"Share of the twelve first filters in the distances of {first} and {second}",
               lambda: pd.DataFrame({"filter": np.arange(len(parts["cosine"])) + 1} | parts))
         st.latex(rf"W = \sum_k W_{{{p:g}}}(k) = {parts['wasserstein'].sum():.4g}")
-        st.latex(rf"\footnotesize 1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2 = {parts['cosine'].sum():.4g}")
+        st.latex(rf"\footnotesize 1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2"
+                 rf" = {parts['cosine'].sum():.4g}")
         st.caption("Both are sums over filters, so a bar is a filter's part in the decision.")
     with right:
         lines, colours = {name: seen.values[i, k].numpy() for name, i in ((first, a), (second, b))}, colours_of(

@@ -86,7 +86,7 @@ def explain(step: int, ranked: np.ndarray, x: np.ndarray, levels: np.ndarray, ke
         st.markdown(f"Of Q̃ the layer keeps **M + 2 = {m + 2}** values and joins them by lines: {n} samples became "
                     f"{m + 2} numbers.")
         formula(r"\bar Q(r) &= (1-t)\,\tilde Q(r_i)", r"&\quad + t\,\tilde Q(r_{i+1})",
-                rf"r_{{{i}}} &= {levels[i]:.3g}, \; r_{{{i + 1}}} = {levels[i + 1]:.3g}, \; t = {t:.3g}",
+                rf"r_{{{i}}} &= {levels[i]:.3g}, \; t = {t:.3g}", rf"r_{{{i + 1}}} &= {levels[i + 1]:.3g}",
                 rf"\bar Q({r:g}) &= {1 - t:.3g}\cdot({kept[i]:.4g})", rf"&\quad + {t:.3g}\cdot({kept[i + 1]:.4g})",
                 rf"&= {(1 - t) * kept[i] + t * kept[i + 1]:.4g}")
 
