@@ -18,4 +18,4 @@ PAGES = {"": {"": [""]},
                                       "Identification and imposters"]}}
 LINKS = [f"/{page}" + (f"?{key}={quote_plus(view)}" if key else "")
          for page, keys in PAGES.items() for key, views in keys.items() for view in views]
-SIZES = {"laptop": (1366, 768), "projector": (1024, 768), "phone": (390, 844)}
+SIZES = {"phone": (390, 844), "projector": (1024, 768), "laptop": (1366, 768)}
