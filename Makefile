@@ -16,7 +16,10 @@ setup: .venv/.run
 test: .venv/.dev .venv/.browser
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/python -m pytest
+	@# The browser's tests beside all others: two processes of one thread each keep two cores busy, and no more.
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser > .venv/browser.log 2>&1 & browser=$$!; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser; others=$$?; \
+	wait $$browser; browser=$$?; cat .venv/browser.log; exit $$((others || browser))
 
 bench: .venv/.dev .venv/.browser
 	$(BIN)/python -m benchmarks
