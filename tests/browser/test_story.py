@@ -47,6 +47,6 @@ def test_from_home_to_the_distances_of_a_model_trained_on_the_way(visit, tmp_pat
     shot("5-filters")
     go("Distances")
     page.get_by_role("slider", name="Order p").press("ArrowRight")
-    page.get_by_text("W, p = 2.5").first.wait_for()               # the model was trained with p = 2, and p follows it
+    page.get_by_text("W, p = 1.5").first.wait_for()               # the model was trained with p = 1, and p follows it
     shot("6-distances")
     assert len(list(tmp_path.glob("*.png"))) == 6
