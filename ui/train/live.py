@@ -176,6 +176,7 @@ def live(job: jobs.Job) -> None:
               f"best {now.get('best_auc') or 0:.4f}", data)
     config = job.config
     if METHODS[config.method].aggregation == "quantile":
+        st.latex(rf"0 < \sigma(\alpha_1) < \dots < \sigma(\alpha_{{{config.points}}}) < 1")
         left, right = st.columns([2, 1], gap="medium", vertical_alignment="center")
         levels = pd.DataFrame([[r["step"], *r["levels"]] for r in curve if r["levels"]])
         levels.columns = ["step", *(f"level {m}" for m in range(levels.shape[1] - 1))]
@@ -183,7 +184,6 @@ def live(job: jobs.Job) -> None:
             chart(moving_levels(curve, now.get("steps", 1), COLOURS[0]), "train-levels",
                   f"The {config.points + 2} levels of the quantile layer over the steps", levels)
         with right:
-            st.latex(rf"0 < \sigma(\alpha_1) < \dots < \sigma(\alpha_{{{config.points}}}) < 1")
             now_at, first_at = np.array(curve[-1]["levels"][1:-1]), np.array(curve[0]["levels"][1:-1])
             moved = float(np.abs(now_at - first_at).max())
             st.markdown("The levels at which each quantile function is kept are learned, too. They began evenly "
