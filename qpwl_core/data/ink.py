@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -68,6 +68,14 @@ def strokes_of(recordings: Recordings, i: int) -> list[Stroke]:
     edges = np.flatnonzero(np.diff(np.concatenate([[0], down.astype(int), [0]])))
     return [Stroke(x[start:end], y[start:end], _speed(x[start:end], y[start:end], recordings.rate))
             for start, end in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def upright(recordings: Recordings) -> Recordings:
+    """The same with y growing upwards: turned round where ``info["y"]`` is "down", which then says "up"."""
+    if recordings.info.get("y") != "down" or "y" not in recordings.channels:
+        return recordings
+    turned = np.where(np.array(recordings.channels) == "y", -1, 1).astype(np.float32)
+    return replace(recordings, sequences=[x * turned for x in recordings.sequences], info=recordings.info | {"y": "up"})
 
 
 def _speed(x, y, rate):

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shutil
 import threading
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -31,11 +31,28 @@ ALONE = threading.Lock()     # one training at a time in a process: they share t
 
 @dataclass(frozen=True, eq=False)
 class Distances:
-    """Distances between all sequences of some people, (n, n), whose each is (n,), and what it was cut from (n,)."""
+    """Distances between all sequences of some people, (n, n), whose each is (n,), and what it was cut from (n,).
+
+    ``stimuli`` (n,): what was done, such as a session; ``imitates`` (n,): whom a forgery imitates, "" where nobody.
+    """
 
     values: np.ndarray
     subjects: np.ndarray
     sources: np.ndarray
+    stimuli: np.ndarray | None = None
+    imitates: np.ndarray | None = None
+
+    def select(self, index: np.ndarray) -> Distances:
+        """Of some of the sequences, by a mask."""
+        stimuli, imitates = (None if x is None else x[index] for x in (self.stimuli, self.imitates))
+        return Distances(self.values[np.ix_(index, index)], self.subjects[index], self.sources[index], stimuli,
+                         imitates)
+
+    def genuine(self) -> Distances:
+        """Without the forgeries."""
+        if self.imitates is None:
+            return self
+        return replace(self.select(self.imitates == ""), imitates=None)
 
 
 def folder_of(cell: Cell, out) -> Path:
@@ -99,7 +116,8 @@ def _make(cell: Cell, out: Path, data) -> None:
     shutil.rmtree(temporary, ignore_errors=True)             # of a process that was killed while it wrote
     temporary.mkdir(parents=True)
     model.save(temporary)
-    build_gallery(model, test, calibration).save(temporary)
+    if METHODS[cell.method].distance != "dtw":               # which compares sequences, and a gallery keeps none
+        build_gallery(model, test, calibration).save(temporary)
     write_distances(temporary, parts)
     write_json(temporary / "scores.json", scores)
     shutil.copy(run / "metrics.jsonl", temporary)
@@ -115,21 +133,25 @@ def distances_of(model: Model, recordings: Recordings, fixed: bool) -> Distances
         names = [f"{who}\n{what}" for who, what in zip(recordings.subjects, recordings.stimuli, strict=True)]
         sources = np.unique(names, return_inverse=True)[1]
     assert sources is not None, "embed says what each was cut from"
-    return Distances(model.distances(embeddings), embeddings.subjects, sources)
+    return Distances(model.distances(embeddings), embeddings.subjects, sources, embeddings.stimuli, embeddings.imitates)
 
 
 def write_distances(folder: Path, parts: dict[str, Distances]) -> None:
     arrays = {f"{what}.values": part.values for what, part in parts.items()}
     arrays |= {f"{what}.sources": part.sources for what, part in parts.items()}
-    write_tensors(folder / "distances.safetensors", arrays,
-                  {what: part.subjects.tolist() for what, part in parts.items()})
+    names = {what: part.subjects.tolist() for what, part in parts.items()}
+    names |= {f"{what}.{kind}": getattr(part, kind).tolist() for what, part in parts.items()
+              for kind in ("stimuli", "imitates") if getattr(part, kind) is not None}
+    write_tensors(folder / "distances.safetensors", arrays, names)
 
 
 def read_distances(folder: Path) -> dict[str, Distances]:
     """Those of the people to test and of those to calibrate on."""
     arrays, facts = read_tensors(folder / "distances.safetensors")
-    return {what: Distances(arrays[f"{what}.values"], np.array(names, dtype=str), arrays[f"{what}.sources"])
-            for what, names in facts.items()}
+    names = {what: np.array(each, dtype=str) for what, each in facts.items()}
+    return {what: Distances(arrays[f"{what}.values"], names[what], arrays[f"{what}.sources"],
+                            names.get(f"{what}.stimuli"), names.get(f"{what}.imitates"))
+            for what in names if "." not in what}
 
 
 def score_again(folder: Path, seed: int) -> None:
@@ -139,4 +161,4 @@ def score_again(folder: Path, seed: int) -> None:
 
 
 def _people(recordings: Recordings) -> list[str]:
-    return sorted(set(recordings.subjects.tolist()))
+    return recordings.people

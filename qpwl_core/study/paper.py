@@ -99,6 +99,10 @@ DIFFERS = {
         "and 16 of the 64 electrodes. The network sees the steps between samples, whitened over the electrodes and of "
         "one loudness, where the paper says nothing of preprocessing. Each person was recorded once, so that what is "
         "recognised may be the cap and the muscles of that day, too.",
+    "signature-susig":
+        "The paper has no signatures. SUSIG, both tablets, and SVC2004 are joined, people of one never taken for those "
+        "of another; forgeries of training people are negatives of whom they imitate, and no method sees one of a "
+        "person it is tested on. The paper's three scenarios look at genuine signatures alone.",
 }
 SIMULATED = "Simulated recordings: they show that the machinery works, and nothing about people."
 OUR_BUDGET = (

