@@ -30,6 +30,13 @@ TRIES = 10_000                 # of a search: each is a training
 GALLERY_SEQUENCES = 10_000     # every page compares all with all: 400 MB of distances
 GALLERY_VALUES = 2**28         # quantiles of all sequences together: a gibibyte of float32
 
+# --- trainings of the app
+JOBS = 32                      # that wait or run: each keeps its recordings on the disk until its turn
+JOBS_WAITING_EACH = 2          # of one visitor of a class, beside the one that runs: the others shall have a turn
+OWNERS = 1000                  # whose last turn is remembered
+SILENCE = 60.0                 # seconds without a sign of life after which a training's process is ended
+STUCK = 3600.0                 # seconds that one step of a training may take: the machine has other jobs waiting
+
 
 def within(name: str, value, least, most) -> str | None:
     """What is wrong with a number that must lie between two, None where nothing is."""

@@ -2,12 +2,18 @@
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
+from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
+import psutil
 import pytest
 
 from qpwl_core.common.files import FileError, read_json
@@ -17,8 +23,9 @@ from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_config, tiny_recordings
-from ui.library import jobs
+from ui.library import jobs, scheduler
 from ui.library import models as library
+from ui.library.job import last_word
 
 CONFIG = tiny_config(iterations=300, validate_every=100)
 ENDLESS = replace(CONFIG, iterations=10**6)
@@ -30,7 +37,7 @@ def runs(tmp_path):
     yield tmp_path / "runs"
     for job in jobs.jobs(tmp_path / "runs"):
         jobs.stop(job)
-    for child in jobs._children:
+    for child in scheduler._started:
         child.wait(20)
 
 
@@ -140,7 +147,7 @@ def test_stopped_within_a_second_and_resumed_it_ends_the_same(runs, finished):
     assert job.state == "stopped"
     assert 0 < job.now["step"] < 300
     jobs.resume(job)
-    with pytest.raises(FileError, match="running already"):
+    with pytest.raises(FileError, match="already"):
         jobs.resume(job)
     job = until(job, ended)
     assert job.state == "finished"
@@ -150,9 +157,10 @@ def test_stopped_within_a_second_and_resumed_it_ends_the_same(runs, finished):
 
 def test_killed_it_is_interrupted_and_resumes_the_same(runs, finished):
     job = until(start(runs), lambda job: job.now.get("best_auc") is not None)
-    jobs._children[-1].kill()
+    os.kill(job.now["pid"], signal.SIGKILL)
     job = until(job, ended)
     assert job.state == "interrupted"
+    assert "signal 9" in until(job, lambda job: job.why).why
     jobs.resume(job)
     job = until(job, ended)
     assert job.state == "finished"
@@ -172,7 +180,6 @@ def test_a_step_that_takes_long_is_stopped_as_quickly(runs):
 def test_one_at_a_time_in_the_order_they_came(runs):
     first, second, third = (start(runs, config) for config in (ENDLESS, CONFIG, CONFIG))
     until(first, learning)
-    time.sleep(0.5)                              # all have looked for their turn
     assert [job.state for job in jobs.jobs(runs)] == ["queued", "queued", "running"]
     assert [job.id for job in jobs.jobs(runs)] == [third.id, second.id, first.id]
     assert [job.id for job in jobs.ahead_of(third)] == [second.id, first.id]
@@ -186,6 +193,121 @@ def test_one_at_a_time_in_the_order_they_came(runs):
     jobs.delete(until(first, ended))
     assert jobs.find(runs, first.id) is None
     assert not first.folder.exists()
+
+
+def test_owners_take_turns(runs):
+    """Who was served longest ago comes first; of one owner's jobs, the one that came first."""
+    def waiting(owner, ticket):
+        return jobs.Job(runs, {"owner": owner, "ticket": ticket}, {}, "queued")
+
+    queue = [waiting(owner, ticket) for ticket, owner in enumerate("AAABCB", 1)]
+    assert [job.owner for job in scheduler.turns(queue, {})] == list("ABCABA")
+    assert [job.owner for job in scheduler.turns(queue, {"A": 7, "B": 3})] == list("CBABAA")
+    assert [job.spec["ticket"] for job in scheduler.turns(queue[:3], {})] == [1, 2, 3]
+
+
+def test_each_owner_has_room_for_one_that_runs_and_two_that_wait(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)         # nobody has a turn in this test
+    for _ in range(3):
+        start(runs, people=None, owner="ada")
+    with pytest.raises(FileError, match="2 jobs of yours are waiting already"):
+        start(runs, people=None, owner="ada")
+    for _ in range(2):
+        start(runs, people=None, owner="ben")
+    with pytest.raises(FileError, match="2 jobs of yours"):
+        start(runs, people=None, owner="ben")
+    job, = (job for job in jobs.jobs(runs) if not jobs.ahead_of(job))
+    assert job.owner == "ada"
+    with pytest.raises(FileError, match="5 jobs are waiting already, which is the most"):
+        start(runs, people=None, owner="cleo", most=5)
+    for _ in range(4):
+        start(runs, people=None)                                 # one person alone: the bound of all
+    assert len(jobs.jobs(runs)) == 9
+    assert len(list(runs.iterdir())) == 9, "what was refused left nothing"
+
+
+def test_a_queue_that_is_left_leaves_no_recordings(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    job = start(runs)
+    assert job.has_copy
+    jobs.stop(job)
+    job = jobs.find(runs, job.id)
+    assert (job.state, job.has_copy, job.resumable) == ("stopped", False, False)
+
+
+def test_a_suspended_worker_is_ended_and_the_next_one_trains(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    first, second = start(runs, ENDLESS), start(runs)
+    at_work = threading.Thread(target=scheduler.schedule, args=(runs, 3.0))
+    at_work.start()
+    first = until(first, learning)
+    os.kill(first.now["pid"], signal.SIGSTOP)
+    first = until(first, ended)
+    assert (first.state, first.resumable) == ("interrupted", True)
+    assert "no sign of life for 3 seconds" in until(first, lambda job: job.why).why
+    assert until(second, ended).state == "finished"
+    at_work.join(60)
+    assert not at_work.is_alive(), "with nothing to do, nobody waits"
+
+
+def test_a_killed_scheduler_is_followed_by_another_one(runs):
+    first = until(start(runs, ENDLESS), learning)
+    pid = read_json(runs / scheduler.MEMORY)["pid"]
+    os.kill(pid, signal.SIGKILL)
+    for child in scheduler._started:
+        child.wait(20)
+    second = start(runs)                                         # takes over, and waits for the one that runs
+    time.sleep(1)
+    assert [job.state for job in jobs.jobs(runs)] == ["queued", "running"]
+    jobs.stop(first)
+    assert until(second, ended).state == "finished"
+    assert read_json(runs / scheduler.MEMORY)["pid"] != pid
+
+
+def test_a_full_disk_ends_it_in_a_sentence(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    job = start(runs)
+    (job.folder / "live.jsonl").symlink_to("/dev/full")
+    scheduler.schedule(runs)
+    job = jobs.find(runs, job.id)
+    assert (job.state, job.has_copy) == ("failed", False)
+    assert "No space left on device" in job.now["note"]
+
+
+def test_the_last_word_needs_no_room(tmp_path, monkeypatch):
+    jobs.write_state(tmp_path, state="running", note="training", step=7)
+    monkeypatch.setattr(os, "replace", Mock(side_effect=OSError(28, "No space left on device")))
+    last_word(tmp_path, state="failed", note="the disk is full")
+    assert read_json(tmp_path / "state.json") == {"state": "failed", "note": "the disk is full"}
+    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
+
+
+def test_a_run_that_somebody_deleted(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    job = start(runs)
+    jobs.stop(job)
+    stopped = jobs.find(runs, job.id)
+    shutil.rmtree(job.folder)
+    for what in (jobs.resume, jobs.delete):
+        with pytest.raises(FileError, match="somebody deleted it"):
+            what(stopped)
+    jobs.stop(job)
+    jobs.forget(stopped)
+    assert not job.folder.exists()
+
+
+def test_a_run_deleted_while_it_trains_ends_its_process(runs):
+    job = until(start(runs, ENDLESS), learning)
+    shutil.rmtree(job.folder, ignore_errors=True)
+    for child in scheduler._started:
+        child.wait(30)
+    assert not psutil.pid_exists(job.now["pid"])
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc"), reason="a place that cannot be written")
+def test_a_place_that_cannot_be_written_is_one_sentence():
+    with pytest.raises(FileError, match="cannot be written"):
+        jobs.submit(Path("/proc/runs"), "train", "t", "own:x", CONFIG, PEOPLE)
 
 
 def test_it_outlives_the_server_that_started_it(runs):

@@ -1,9 +1,7 @@
 """The Train page in every state, without a browser and, once, in a real one."""
 
-import fcntl
 import io
 import json
-import os
 import re
 import shlex
 import shutil
@@ -13,6 +11,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from filelock import FileLock
 from streamlit.testing.v1 import AppTest
 
 from qpwl_core.cli.main import parser
@@ -32,6 +31,7 @@ from tests.support.tiny import tiny_config, tiny_recordings
 from ui.library import jobs, shelf
 from ui.library import models as library
 from ui.library.data import Own
+from ui.library.scheduler import LOCK
 from ui.train.figures import heat_map
 from ui.train.form import cost_in_parts, formulas
 from ui.train.tune import best_of, summed_up
@@ -74,14 +74,15 @@ def forge(runs):
                 "ticket": 1 + len(held)}
         (folder / "job.json").write_text(json.dumps(spec))
         jobs.write_state(folder, **{"state": state if state != "interrupted" else "running", "note": "", **now})
-        held.append(os.open(folder / "lock", os.O_RDWR | os.O_CREAT))
+        held.append(FileLock(folder / "lock"))
         if state in jobs.LIVE:
-            fcntl.flock(held[-1], fcntl.LOCK_EX)
+            held[-1].acquire()
         return jobs.find(runs, folder.name)
 
-    yield forge
-    for handle in held:
-        os.close(handle)
+    with FileLock(runs / LOCK):                  # as a scheduler would, or the page would start one
+        yield forge
+    for lock in held:
+        lock.release()
 
 
 def write_curve(job, records=CURVE):

@@ -1,4 +1,4 @@
-"""The process of one training job: ``python -m ui.library.worker FOLDER``, started by `jobs.py`.
+"""The process of one training job: ``python -m ui.library.worker FOLDER``, started by `scheduler.py` at its turn.
 
 It knows nothing of pages.
 """
@@ -15,9 +15,13 @@ import traceback
 from dataclasses import replace
 from pathlib import Path
 
-from ui.library.jobs import COPY, ahead_of, find, take_turn, write_state
+from filelock import FileLock, Timeout
+
+from qpwl_core.common.bounds import STUCK
+from ui.library.job import COPY, find, last_word, state_of, write_state
 
 GRACE = 0.7            # seconds that a step may still take after a stop; then the last checkpoint must do
+BEAT = 2.0             # seconds between two signs of life
 RECORDS = 600          # of a curve: what a picture can show, and a page read in no time
 
 
@@ -26,23 +30,25 @@ class Stopped(Exception):
 
 
 class Worker:
-    """Tells the world where the job stands, and listens for a stop."""
+    """Tells the world where the job stands, shows that it lives, and listens for a stop."""
 
     def __init__(self, folder: Path):
         self.folder, self.job = folder, find(folder.parent, folder.name)
-        self.now, self.told, self.stopping = dict(self.job.now), 0.0, threading.Event()
-        self.last_word = threading.Lock()
+        self.now, self.told, self.moved = dict(self.job.now), 0.0, time.monotonic()
+        self.stopping, self.last_word = threading.Event(), threading.Lock()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def tell(self, **changes) -> None:
         """Write where it stands: at once if the state changes, else four times a second."""
         self.now |= changes
+        self.moved = time.monotonic()
         if "state" in changes or time.monotonic() - self.told > 0.25:
             self.told = time.monotonic()
             write_state(self.folder, **self.now)
 
     def check(self) -> None:
         """Leave if a stop was asked for."""
+        self.moved = time.monotonic()
         if self.stopping.is_set():
             raise Stopped
 
@@ -50,33 +56,39 @@ class Worker:
         with open(self.folder / name, "a") as file:
             file.write(json.dumps(record) + "\n")
 
-    def wait(self) -> int:
-        """Wait in the queue until it is this job's turn."""
-        while True:
-            self.check()
-            if not ahead_of(self.job) and (turn := take_turn(self.folder.parent)) is not None:
-                return turn
-            time.sleep(0.2)
-
     def _listen(self):
-        """A step or an import may take long: after a moment's grace, end it."""
-        while not (self.folder / "stop").exists():
+        """Show signs of life until a stop; a step or an import may take long: after a moment's grace, end it."""
+        beat = 0.0
+        while not os.path.exists(self.folder / "stop"):          # False where it cannot be looked at
+            if time.monotonic() - beat > BEAT:
+                beat = time.monotonic()
+                if not os.path.exists(self.folder / "job.json"):  # somebody deleted the run
+                    os._exit(1)
+                with contextlib.suppress(OSError):
+                    os.utime(self.folder / "state.json")         # needs no room on the disk
+            if time.monotonic() - self.moved > STUCK:
+                self.end(state="failed", note=f"One step took longer than {STUCK / 60:.0f} minutes, so it was ended: "
+                                              "try fewer pairs, fewer filters or a larger stride.")
             time.sleep(0.1)
         self.stopping.set()
         time.sleep(GRACE)
         self.end(state="stopped", note="")
 
     def end(self, **changes):
-        """The last word, which one thread has; nothing that PyTorch would still do matters.
+        """The last word, which one thread has, and the end of the process, whatever goes wrong on the way.
 
-        A run that is stopped can be resumed and needs the copy of an upload; one that has ended does not.
+        A run that is stopped can be resumed and needs the copy of an upload; one that has ended does not. Nothing that
+        PyTorch would still do matters.
         """
         self.last_word.acquire()
-        if changes.get("state") in ("finished", "failed"):
-            (self.folder / COPY).unlink(missing_ok=True)
-        self.tell(**changes)
-        sys.stderr.flush()
-        os._exit(0)
+        try:
+            if changes.get("state") in ("finished", "failed"):
+                with contextlib.suppress(OSError):
+                    (self.folder / COPY).unlink(missing_ok=True)
+            last_word(self.folder, **self.now | changes)
+            sys.stderr.flush()
+        finally:
+            os._exit(0)
 
 
 def parts_of(worker: Worker):
@@ -196,16 +208,22 @@ def sentence(error: BaseException) -> str:
 
 
 def main(folder: Path) -> None:
+    lock = FileLock(folder / "lock")
+    try:
+        lock.acquire(timeout=5)                                # one who looks holds it for a moment; ours until we end
+    except (Timeout, OSError):
+        return
+    if state_of(folder) != "queued":                           # stopped or deleted meanwhile
+        return
     worker = Worker(folder)
     try:
-        turn = worker.wait()                                   # held until the process ends
-        worker.tell(state="running", note="reading the recordings")
-        os.nice(5)                                             # pages come first
+        worker.tell(state="running", note="reading the recordings", pid=os.getpid())
+        if hasattr(os, "nice"):
+            os.nice(5)                                         # pages come first
         import torch
 
         torch.set_num_threads(worker.job.spec["threads"])
         note = train_one(worker) if worker.job.spec["kind"] == "train" else train_grid(worker)
-        os.close(turn)
         worker.end(state="finished", note=note, eta=0.0)
     except Stopped:
         worker.end(state="stopped", note="")

@@ -15,6 +15,7 @@ from qpwl_core.common.text import duration
 from qpwl_core.models.config import Config
 from qpwl_core.models.methods import METHODS
 from ui.library import jobs
+from ui.library.scheduler import wake_if_waiting
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers
@@ -49,6 +50,7 @@ def problem() -> None:
 
 def runs_of(kind: str) -> dict[str, jobs.Job]:
     """All jobs of a kind, the latest first, by id."""
+    wake_if_waiting(runs_folder())
     return {job.id: job for job in jobs.jobs(runs_folder()) if job.spec["kind"] == kind}
 
 
@@ -141,8 +143,8 @@ def head(job: jobs.Job) -> None:
     elif job.state == "failed":
         st.error(plain(job.now.get("note") or "It failed."), icon=":material/error:")
     elif job.state == "interrupted":
-        st.warning("Its process was ended from outside: the computer was switched off, or memory ran out. What it had "
-                   "reached is kept; resume goes on from there.", icon=":material/power_off:")
+        why = job.why or "Its process was ended from outside: the computer was switched off, or memory ran out."
+        st.warning(f"{plain(why)} What it had reached is kept; resume goes on from there.", icon=":material/power_off:")
     elif job.state == "stopped":
         again = " Resume goes on as if nothing had happened." if job.resumable else ""
         st.info(f"Stopped at step {step:,} of {steps:,}.{again}" if step else "Stopped before its first step.",
