@@ -13,7 +13,7 @@ run: .venv/.run
 
 setup: .venv/.run
 
-test: .venv/.dev .venv/.browser
+test: .venv/.dev .venv/.browser .venv/.postgres
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@# The browser's tests beside all others: two processes of one thread each keep two cores busy, and no more.
@@ -21,7 +21,7 @@ test: .venv/.dev .venv/.browser
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser; others=$$?; \
 	wait $$browser; browser=$$?; cat .venv/browser.log; exit $$((others || browser))
 
-bench: .venv/.dev .venv/.browser
+bench: .venv/.dev .venv/.browser .venv/.postgres
 	$(BIN)/python -m benchmarks
 
 screenshots: .venv/.dev .venv/.browser
@@ -54,4 +54,12 @@ clean:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium fonts-dejavu-core >/dev/null; \
 	else $(BIN)/playwright install chromium; fi
+	touch $@
+
+# A PostgreSQL for the tests, which start it themselves: Debian's package as root, else what is there, else they say so.
+.venv/.postgres: .venv/.dev
+	@if command -v initdb || ls /usr/lib/postgresql/*/bin/initdb 2>/dev/null; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null; \
+	else echo "PostgreSQL is not installed: the tests that need it are skipped"; fi
 	touch $@

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from qpwl_core.study.sets import cells_of
+from tests.support import postgres as postgresql
 from tests.support.browser import chromium, serving_app
 from tests.support.places import ROOT, SHARED
 
@@ -28,6 +29,17 @@ def pytest_collection_modifyitems(items):
 def shared_data():
     """The folder of real recordings beside the project; use with ``@pytest.mark.shared``."""
     return SHARED
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """A PostgreSQL server; skipped where its programs are not installed, never in CI."""
+    if postgresql.programs() is None:
+        if os.environ.get("CI"):
+            raise pytest.UsageError("CI must have PostgreSQL: make test installs Debian's package as root")
+        pytest.skip("PostgreSQL is not installed (Debian's package postgresql)")
+    with postgresql.cluster("fsync=off") as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

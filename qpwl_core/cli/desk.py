@@ -7,7 +7,8 @@ from pathlib import Path
 
 from qpwl_core.cli.registry import MODEL, argument, command, load_data, set_threads
 
-DESK = argument("--desk", metavar="DIR", help="folder of the databases (QPWL_DESK, else desk/ of the project)")
+DESK = argument("--desk", metavar="DIR", help="folder of the databases, or postgresql://user@host/database (QPWL_DESK, "
+                                              "else desk/ of the project)")
 THREADS = argument("--threads", type=int, help="of the CPU (all cores)")
 WHOSE = argument("--subject", metavar="S", help="whose sequences to take, where the data have several people")
 WHICH = argument("--sequences", type=int, nargs="+", metavar="I", help="which of their sequences, counted from 0 (all)")
@@ -44,7 +45,7 @@ def enrol(args):
     model, desk = _desk(args, create=True)
     origin = " ".join(filter(None, (Path(args.data).name, args.subject)))
     person = desk.enrol(args.name, _embedded(args, model, enrol=True), desk.space.model, origin)
-    print(f"{person.name} is enrolled with {person.sequences} sequences in {desk.path}")
+    print(f"{person.name} is enrolled with {person.sequences} sequences in {desk.where}")
 
 
 @command(MODEL, *PRESENTED)
@@ -69,7 +70,7 @@ def _decide(args, claimed):
         claimed = desk.find(claimed)
     people = desk.people()
     if not people:
-        raise ValueError(f"nobody is enrolled with this model in {desk.path.parent}")
+        raise ValueError(f"nobody is enrolled with this model in {desk.where}")
     presented = _embedded(args, model)
     left = len(presented) - MOST
     presented = presented[:MOST]
@@ -101,14 +102,14 @@ def _decide(args, claimed):
 
 def _desk(args, create=False):
     """The model, and its desk in the folder."""
-    from qpwl_core.common.paths import desk_folder
+    from qpwl_core.common.paths import desk_place
     from qpwl_core.desk.database import Desk
     from qpwl_core.desk.space import space_of
     from qpwl_core.models.model import load_model
 
     set_threads(args.threads)
     model = load_model(args.model)
-    return model, Desk(args.desk or desk_folder(), space_of(model), create)
+    return model, Desk(args.desk or desk_place(), space_of(model), create)
 
 
 def _embedded(args, model, enrol=False):

@@ -1,7 +1,7 @@
 """Where things are kept: in a checkout beside the code, of an installed package in the user's own folders.
 
-An environment variable names another folder: QPWL_CACHE, QPWL_DESK, QPWL_RUNS, QPWL_RESULTS. Nothing is ever written
-into the installed package.
+An environment variable names another folder: QPWL_CACHE, QPWL_DESK, QPWL_RUNS, QPWL_RESULTS; QPWL_DESK
+may be a database. Nothing is ever written into the installed package.
 """
 
 import os
@@ -21,8 +21,14 @@ def cache_folder() -> Path:
     return _named("QPWL_CACHE") or _users("user_cache_dir")
 
 
+def desk_place() -> Path | str:
+    """The databases of the enrolment desk: their folder, or the address of a PostgreSQL database."""
+    named = os.environ.get("QPWL_DESK", "")
+    return named if named.startswith(("postgresql", "postgres:")) and "://" in named else desk_folder()
+
+
 def desk_folder() -> Path:
-    """The databases of the enrolment desk."""
+    """The folder of the enrolment desk, where it is one."""
     return _named("QPWL_DESK") or _beside("desk")
 
 

@@ -34,7 +34,7 @@ def audience(scene: Scene, n: int, threshold: float) -> None:
     person, known_as, presented = drawn
     decision = decide(scene.enrolled, presented, desk.space.model, threshold)
     revealed = st.session_state.setdefault("desk_revealed", {})
-    key, truth = (desk.path.name, visitor, n, seed), known_as or f"{person}, not enrolled"
+    key, truth = (desk.where, visitor, n, seed), known_as or f"{person}, not enrolled"
     if guessing and key not in revealed:
         _ask(desk, decision, known_as, truth, key, revealed)
     else:

@@ -9,12 +9,13 @@ import numpy as np
 import streamlit as st
 import torch
 
-from qpwl_core.common.paths import desk_folder
+from qpwl_core.common.paths import desk_place
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.calibration import Calibration, calibrate
 from qpwl_core.desk.database import Desk, Person
 from qpwl_core.desk.decisions import Enrolled
 from qpwl_core.desk.space import gallery_embeddings, space_of, space_of_gallery
+from qpwl_core.desk.storage import is_address
 from ui.library.data import OWN, recordings_for
 from ui.library.models import Entry, distances_of, gallery_of, model_of
 from ui.shell.palette import COLOURS, colours_of
@@ -69,9 +70,9 @@ def set_scene(entry: Entry) -> Scene:
 
 def open_desk(entry: Entry) -> Desk:
     """The database of a model, opened once for all sessions; a FileError says what is wrong with it."""
-    folder = desk_folder()
-    there = (folder / f"{entry.card['sha256'][:16]}.sqlite").exists()
-    return _desk(str(entry.folder), entry.card["sha256"], str(folder), there)
+    place = desk_place()
+    there = is_address(place) or (place / f"{entry.card['sha256'][:16]}.sqlite").exists()
+    return _desk(str(entry.folder), entry.card["sha256"], str(place), there)
 
 
 @st.cache_resource(max_entries=32, show_spinner=False)

@@ -18,6 +18,7 @@ from qpwl_core.desk.database import Desk
 from qpwl_core.desk.decisions import decide
 from qpwl_core.desk.names import checked_name, name_key
 from qpwl_core.desk.space import Space
+from qpwl_core.desk.storage import _postgres
 from tests.support.places import ROOT
 
 LEVELS = tuple(torch.linspace(0, 1, 6).tolist())
@@ -29,8 +30,28 @@ def embeddings(count=2, seed=0, shape=(3, 6)):
     return np.sort(np.random.default_rng(seed).normal(size=(count, *shape)).astype(np.float32), -1)
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def place(request, tmp_path):
+    """Where a desk may be: a folder, or the address of a database. The tests hold for both."""
+    return tmp_path if request.param == "sqlite" else request.getfixturevalue("address")
+
+
 @pytest.fixture
-def desk(tmp_path):
+def address(postgres):
+    """Of an empty database."""
+    address = postgres.new_database()
+    yield address
+    _postgres(address).dispose()
+
+
+@pytest.fixture
+def desk(place):
+    return Desk(place, SPACE)
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A desk of which it matters that it is a file."""
     return Desk(tmp_path, SPACE)
 
 
@@ -38,9 +59,9 @@ def names(desk):
     return [person.name for person in desk.people()]
 
 
-def test_who_is_enrolled_is_there_again(desk):
+def test_who_is_enrolled_is_there_again(desk, place):
     person = desk.enrol("  Zoë ", embeddings(3), SPACE.model, "gallery")
-    again = Desk(desk.path.parent, SPACE)
+    again = Desk(place, SPACE)
     assert again.people() == [person]
     assert (person.name, person.sequences, person.origin) == ("Zoë", 3, "gallery")
     enrolled = again.enrolled()
@@ -49,10 +70,11 @@ def test_who_is_enrolled_is_there_again(desk):
     assert enrolled.values.dtype == torch.float32
 
 
-def test_on_disk_in_wal_with_full_synchronisation(desk):
-    with desk._open() as database:
-        assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-        assert database.execute("PRAGMA synchronous").fetchone() == (2,)
+def test_on_disk_in_wal_with_full_synchronisation(file):
+    with file._open() as database:
+        pragma = lambda name: database.exec_driver_sql(f"PRAGMA {name}").scalar()  # noqa: E731
+        assert pragma("journal_mode") == "wal"
+        assert (pragma("synchronous"), pragma("secure_delete")) == (2, 1)
 
 
 @pytest.mark.parametrize(("name", "why"), [
@@ -101,22 +123,25 @@ def test_embeddings_that_are_refused(desk, values, why):
     assert names(desk) == []
 
 
-def test_another_model_is_refused(desk):
+def test_another_model_is_refused(desk, place):
     other = Space("b" * 64, "qp-wl", 1.0, LEVELS, (3, 6))
     desk.enrol("Ann", embeddings(), SPACE.model)
     for attempt in (lambda: desk.enrol("Bob", embeddings(), other.model),
                     lambda: desk.decide(embeddings(1), other.model, 1.0)):
         with pytest.raises(ValueError, match="embedded by another model"):
             attempt()
-    with pytest.raises(FileError, match="holds people enrolled with another model"):
-        Desk(desk.path, other)
     with pytest.raises(FileError, match="another model, whose embeddings mean nothing"):
-        Desk(desk.path.parent, other, create=False)
+        Desk(place, other, create=False)
     assert names(desk) == ["Ann"]
     assert desk.log() == []
-    beside = Desk(desk.path.parent, other)
-    assert beside.path != desk.path
+    beside = Desk(place, other)
+    assert beside.where != desk.where
     assert names(beside) == []
+
+
+def test_the_file_of_another_model_is_refused(file):
+    with pytest.raises(FileError, match="holds people enrolled with another model"):
+        Desk(file.path, Space("b" * 64, "qp-wl", 1.0, LEVELS, (3, 6)))
 
 
 def test_the_log_keeps_what_was_decided(desk):
@@ -147,20 +172,107 @@ def test_nobody_of_that_name(desk):
         desk.decide(embeddings(1), SPACE.model, 1.0)
 
 
-def test_what_another_process_changes_is_noticed(desk):
+def test_what_another_process_changes_is_noticed(desk, place):
     desk.enrol("Ann", embeddings(), SPACE.model)
     before = desk.enrolled()
     assert desk.enrolled() is before, "loaded once"
     desk.record(decide(before, embeddings(1), SPACE.model, 1.0))
     assert desk.enrolled() is before, "the log is no reason to load again"
-    Desk(desk.path.parent, SPACE).enrol("Bob", embeddings(seed=1), SPACE.model)
+    Desk(place, SPACE).enrol("Bob", embeddings(seed=1), SPACE.model)
     assert desk.enrolled().names == ("Ann", "Bob")
     desk.remove("Ann")
     assert desk.enrolled().names == ("Bob",)
-    for path in desk.path.parent.iterdir():
+
+
+def test_a_new_file_in_its_place(file):
+    file.enrol("Ann", embeddings(), SPACE.model)
+    assert file.enrolled().names == ("Ann",)
+    for path in file.path.parent.iterdir():
         path.unlink()
-    Desk(desk.path.parent, SPACE).enrol("Cat", embeddings(), SPACE.model)
-    assert desk.enrolled().names == ("Cat",), "a new file in its place"
+    Desk(file.path.parent, SPACE).enrol("Cat", embeddings(), SPACE.model)
+    assert file.enrolled().names == ("Cat",)
+
+
+def test_owners_have_a_desk_each(place):
+    ann, bob, nobody = (Desk(place, SPACE, owner=owner) for owner in ("ann1", "bob2", ""))
+    ann.enrol("Zoë", embeddings(), SPACE.model)
+    ann.decide(embeddings(1), SPACE.model, 1.0)
+    assert names(bob) == names(nobody) == bob.log() == nobody.log() == []
+    bob.enrol("Zoë", embeddings(seed=1), SPACE.model)
+    nobody.enrol("Zoë", embeddings(seed=2), SPACE.model)
+    bob.remove("Zoë")
+    assert (names(ann), names(bob), names(nobody)) == (["Zoë"], [], ["Zoë"])
+    for owner in ("../x", "a/b", "Ann", "a" * 33, 'x"; DROP SCHEMA', ".", "a_b"):
+        with pytest.raises(ValueError, match="small letters and digits"):
+            Desk(place, SPACE, owner=owner)
+
+
+def test_what_was_removed_is_overwritten(file):
+    """Neither the name nor the embedding is left in the file, or beside it."""
+    file.enrol("Zebulon", embeddings(), SPACE.model)
+    file.enrol("Ann", embeddings(seed=1), SPACE.model)
+    inside = lambda what: any(what in path.read_bytes() for path in file.path.parent.iterdir())  # noqa: E731
+    gone = (b"Zebulon", b"zebulon", embeddings()[0].tobytes()[:32])
+    assert all(map(inside, gone))
+    file.remove("Zebulon")
+    assert not any(map(inside, gone))
+    assert names(file) == ["Ann"]
+
+
+def test_what_was_removed_is_gone_from_the_files_of_postgresql(postgres, address):
+    """What is checked out of its caches to disk no longer has it."""
+    import psycopg
+
+    desk = Desk(address, SPACE)
+    desk.enrol("Zebulon", embeddings(), SPACE.model)
+    desk.enrol("Ann", embeddings(seed=1), SPACE.model)
+
+    def inside(what):
+        with psycopg.connect(address, autocommit=True) as server:
+            server.execute("CHECKPOINT")
+            number = server.execute("SELECT oid FROM pg_database WHERE datname = current_database()").fetchone()[0]
+        return any(what in path.read_bytes() for path in (postgres.home / "data" / "base" / str(number)).iterdir())
+
+    gone = (b"Zebulon", embeddings()[0].tobytes()[:32])
+    assert all(map(inside, gone))
+    desk.remove("Zebulon")
+    assert not any(map(inside, gone))
+
+
+def test_an_address_that_does_not_answer_or_is_none(tmp_path):
+    with pytest.raises(FileError, match="cannot be reached") as error:
+        Desk(f"postgresql://ann:geheim@/x?host={tmp_path}", SPACE)
+    assert "geheim" not in str(error.value)
+    assert "\n" not in str(error.value)
+    with pytest.raises(FileError, match="must look like postgresql://"):
+        Desk("postgresql://host:port/x", SPACE)
+
+
+def test_a_schema_of_another_version_or_with_a_table_missing(address):
+    import psycopg
+
+    desk = Desk(address, SPACE)
+    schema = desk.storage.schema
+    with psycopg.connect(address, autocommit=True) as server:
+        server.execute(f"ALTER TABLE {schema}.people RENAME TO persons")
+        with pytest.raises(FileError, match="damaged"):
+            desk.people()
+        server.execute(f"UPDATE {schema}.header SET value = '2' WHERE name = 'format'")
+    with pytest.raises(FileError, match="another version of QP-WL Lab .enrolment format 2"):
+        Desk(address, SPACE)
+
+
+def test_a_postgresql_that_is_killed_loses_nothing_that_was_confirmed(postgres, address):
+    here, there = Desk(address, SPACE), Desk(address, SPACE)
+    for i in range(3):
+        here.enrol(f"person {i}", embeddings(40, seed=i), SPACE.model)
+        postgres.stop(signal.SIGKILL)
+        with pytest.raises(FileError, match="cannot be reached"):
+            here.enrol("nobody", embeddings(), SPACE.model)
+        postgres.start()
+        assert names(there) == [f"person {j}" for j in range(i + 1)]
+        assert there.decide(embeddings(1, seed=i), SPACE.model, 1.0).person == f"person {i}"
+    assert len(here.log()) == 3
 
 
 def damage(path, how):
@@ -180,34 +292,34 @@ def damage(path, how):
 
 
 @pytest.mark.parametrize("how", ["noise", "empty", "truncated", "overwritten", "bit"])
-def test_a_damaged_file_is_one_sentence_and_stays_as_it_is(desk, how):
-    desk.enrol("Ann", embeddings(), SPACE.model)
-    damage(desk.path, how)
-    before = desk.path.read_bytes()
+def test_a_damaged_file_is_one_sentence_and_stays_as_it_is(file, how):
+    file.enrol("Ann", embeddings(), SPACE.model)
+    damage(file.path, how)
+    before = file.path.read_bytes()
     with pytest.raises(FileError, match="left as it is") as error:
-        Desk(desk.path.parent, SPACE).enrolled()
+        Desk(file.path.parent, SPACE).enrolled()
     assert "\n" not in str(error.value)
     with pytest.raises(FileError, match="left as it is"):
-        desk.decide(embeddings(1), SPACE.model, 1.0)
-    assert desk.path.read_bytes() == before
+        file.decide(embeddings(1), SPACE.model, 1.0)
+    assert file.path.read_bytes() == before
 
 
-def test_a_foreign_database_and_a_later_version(desk):
+def test_a_foreign_database_and_a_later_version(file):
     def run(command):
-        with sqlite3.connect(desk.path) as database:
+        with sqlite3.connect(file.path) as database:
             database.execute(command)
         database.close()
 
     run("PRAGMA user_version = 2")
     with pytest.raises(FileError, match="another version of QP-WL Lab .enrolment format 2"):
-        Desk(desk.path.parent, SPACE)
+        Desk(file.path.parent, SPACE)
     run("PRAGMA user_version = 1")
     run("UPDATE header SET value = 'no JSON' WHERE name = 'shape'")
     with pytest.raises(FileError, match="damaged .its header"):
-        Desk(desk.path.parent, SPACE)
+        Desk(file.path.parent, SPACE)
     run("PRAGMA application_id = 7")
     with pytest.raises(FileError, match="not an enrolment database"):
-        desk.enrol("Ann", embeddings(), SPACE.model)
+        file.enrol("Ann", embeddings(), SPACE.model)
 
 
 def test_a_folder_that_is_none(tmp_path):
@@ -219,20 +331,20 @@ def test_a_folder_that_is_none(tmp_path):
     assert (tmp_path / "file").read_text() == "x"
 
 
-def test_a_busy_database_says_so(desk, monkeypatch):
+def test_a_busy_database_says_so(desk, place, monkeypatch):
     monkeypatch.setattr(enrolment, "BUSY", 0.05)
     with desk._open(write=True), pytest.raises(FileError, match="is busy"):
-        Desk(desk.path.parent, SPACE).enrol("Ann", embeddings(), SPACE.model)
+        Desk(place, SPACE).enrol("Ann", embeddings(), SPACE.model)
     desk.enrol("Ann", embeddings(), SPACE.model)
 
 
-def test_many_writers_and_readers_at_once(tmp_path):
+def test_many_writers_and_readers_at_once(place):
     """Each thread has a desk of its own, as processes do; the first one there makes the file."""
     failed = []
 
     def work(number):
         try:
-            desk = Desk(tmp_path, SPACE)
+            desk = Desk(place, SPACE)
             for i in range(5):
                 desk.enrol(f"{number}-{i}", embeddings(2, seed=number), SPACE.model)
                 enrolled = desk.enrolled()
@@ -246,7 +358,7 @@ def test_many_writers_and_readers_at_once(tmp_path):
         thread.start()
     for thread in threads:
         thread.join()
-    desk = Desk(tmp_path, SPACE)
+    desk = Desk(place, SPACE)
     assert failed == []
     assert len(desk.people()) == len(desk.log()) == 40
 
@@ -271,10 +383,10 @@ for _ in range(10):
 """
 
 
-def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(tmp_path):
+def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(place):
     """A real process confirms on its output and is killed, at ten points; then all is counted."""
     confirmed, random = [], np.random.default_rng(0)
-    with subprocess.Popen([sys.executable, "-c", ENROL_UNTIL_KILLED, str(tmp_path)], cwd=ROOT, text=True,
+    with subprocess.Popen([sys.executable, "-c", ENROL_UNTIL_KILLED, str(place)], cwd=ROOT, text=True,
                           env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE) as process:
         said = lambda: process.stdout.readline().strip()  # noqa: E731
         for kills in range(1, 11):
@@ -283,7 +395,7 @@ def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(tmp_path):
             time.sleep(random.uniform(0, 0.03))
             os.kill(child, signal.SIGKILL)
             confirmed += iter(said, "end")                       # what had left it before it died
-            desk = Desk(tmp_path, SPACE)
+            desk = Desk(place, SPACE)
             people, enrolled = desk.people(), desk.enrolled()
             assert set(confirmed) <= {person.name for person in people}
             assert len(people) <= len(confirmed) + kills, "beyond those, at most one a kill, not yet confirmed"
