@@ -20,6 +20,7 @@ import numpy as np
 from qpwl_core.common.checks import check_whole
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.bootstrap import percentiles, resample_people, resampled_eer
+from qpwl_core.evaluation.draws import Draw
 from qpwl_core.evaluation.sessions import nearest, sessions_of
 
 ENROLLED = (1, 5, 10)
@@ -97,6 +98,23 @@ def forgery_trials(distances, subjects, imitates, stimuli=None, *, enrolled: int
             people, near[np.concatenate(observed), genuine_of], genuine_of, near[np.concatenate(forged), skilled_of],
             skilled_of, near[knocking], np.array([_spread(distances, each) for each in held])))
     return found
+
+
+def forged_scores(distances, whom, drawn: Draw, n: int = 1, repeat: int | None = None) -> np.ndarray:
+    """d_j(n) of those who imitate person j, against what of j is enrolled in one draw, or in all of them. -> (trials,)
+
+    ``distances`` (F, G) of forgeries to the sequences that were drawn from, ``whom`` (F,) names. The forgeries of a
+    person knock n at a time: each with those after it, and round again, so that there are as many trials as forgeries.
+    """
+    whom, found = np.asarray(whom), []
+    for at in range(len(drawn.observed)) if repeat is None else (repeat,):
+        enrolled = drawn.enrolled(at)
+        for j, name in enumerate(drawn.people):
+            held, tried = enrolled[drawn.owner[enrolled] == j], np.flatnonzero(whom == name)
+            if len(tried) and len(held):
+                near = distances[np.ix_(tried, held)].min(axis=1)
+                found.append(np.mean([np.roll(near, -step) for step in range(n)], axis=0))
+    return np.concatenate(found) if found else np.zeros(0)
 
 
 def forgeries(distances, subjects, imitates, stimuli=None, *, enrolled=ENROLLED, repeats: int = 10, seed: int = 0):

@@ -8,6 +8,7 @@ import streamlit as st
 from qpwl_core.desk.database import Desk
 from qpwl_core.desk.decisions import Decision, Enrolled, decide
 from ui.desk import figures
+from ui.desk.knocking import forger_of
 from ui.desk.scene import Scene, Sequences, enrolled_people
 from ui.desk.verdict import show_functions, show_ladder, show_truth, show_verdict
 from ui.shell.charts import chart
@@ -26,7 +27,7 @@ def audience(scene: Scene, n: int, threshold: float) -> None:
         visitor, seed = visitor_and_seed("desk")
         guessing = st.toggle("Guess first", True, key="desk-guess", width="content", **KEPT,
                              help="Show the distances without names, threshold and verdict, and ask the audience.")
-    drawn = drawn_visitor(scene.gallery, scene.enrolled, n, visitor, seed)
+    drawn = drawn_visitor(scene.gallery, scene.enrolled, n, visitor, seed, scene.forgers)
     if drawn is None:
         st.info("There must be someone to come: enrol people of the gallery, and leave others unenrolled.",
                 icon=":material/group_add:")
@@ -44,14 +45,21 @@ def audience(scene: Scene, n: int, threshold: float) -> None:
         _reveal(desk, decision, scene.colours, person, known_as, revealed)
 
 
-def drawn_visitor(gallery: dict[str, Sequences], enrolled: Enrolled, n: int, visitor: int, seed: int = 1):
+def drawn_visitor(gallery: dict[str, Sequences], enrolled: Enrolled, n: int, visitor: int, seed: int = 1,
+                  forgers: dict[str, Sequences] | None = None):
     """Who comes: of every four visitors two enrolled people and two strangers, in an order that follows from the seed,
-    nobody twice before all of their kind have been. -> person, the name they are enrolled under, embeddings"""
+    nobody twice before all of their kind have been. Where somebody imitates those enrolled, every other stranger is one
+    who tries. -> person, the name they are enrolled under, embeddings"""
     known = enrolled_people(gallery, enrolled)
     if not known:
         return None
     strangers = sorted(set(gallery) - set(known))
     is_known, before = balanced(visitor, seed) if strangers else (True, visitor - 1)
+    imitated = sorted(set(known) & set(forgers or {}))
+    if not is_known and imitated and before % 2:
+        assert forgers is not None, "there are some"
+        person = str(np.random.default_rng([seed, visitor, 13]).choice(imitated))
+        return forger_of(person), None, forgers[person].to_present(enrolled, n, visitor)[0]
     pool = sorted(known) if is_known else strangers
     turn, which = divmod(before, len(pool))
     person = str(np.random.default_rng([seed, turn, 11 + is_known]).permutation(pool)[which])

@@ -15,8 +15,9 @@ from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
-WHO = {"known": "Enrolled", "stranger": "Stranger", "data": "Data or file"}
-PRESETS = {"An owner": ("known", "who"), "A stranger": ("stranger", "who"), "A false claim": ("stranger", "claim")}
+WHO = {"known": "Enrolled", "stranger": "Stranger", "trying": "This one is trying", "data": "Data or file"}
+PRESETS = {"An owner": ("known", "who"), "A stranger": ("stranger", "who"), "A false claim": ("stranger", "claim"),
+           "A forger": ("trying", "claim")}
 QUESTIONS = {"who": "Who is it?", "claim": "Is it …?"}
 
 
@@ -27,6 +28,7 @@ class Visitor:
     presented: torch.Tensor         # (n, *shape)
     truth: str | None               # who they are, where that is known
     known_as: str | None            # the name they are enrolled under
+    claims: str | None = None       # the name of whom they imitate
 
 
 def show_knocking(scene: Scene) -> None:
@@ -40,7 +42,7 @@ def show_knocking(scene: Scene) -> None:
     with left:
         n = choose_n()
         visitor = choose_visitor(scene, n)
-        claimed = choose_question(scene)
+        claimed = choose_question(scene, None if visitor is None else visitor.claims)
         if visitor is None:
             st.session_state.pop("desk_try", None)
             return
@@ -50,6 +52,8 @@ def show_knocking(scene: Scene) -> None:
         pressed = st.button("Present", type="primary", icon=":material/door_front:", key="desk-present")
         if scene.gallery:
             for label, (who, question) in PRESETS.items():
+                if who == "trying" and not scene.imitated:
+                    continue
                 st.button(label, key=f"desk-try-{who}-{question}", on_click=_try, args=(who, question))
     with answer:
         if st.session_state.pop("desk_try", False) or pressed:
@@ -79,6 +83,8 @@ def choose_n() -> int:
 def choose_visitor(scene: Scene, n: int) -> Visitor | None:
     """Someone enrolled with sequences that are not, a stranger, or a person of a data set or file."""
     options = WHO if scene.gallery else {"data": WHO["data"]}
+    if not scene.imitated:                       # nobody tries to be one of those enrolled
+        options = {who: words for who, words in options.items() if who != "trying"}
     keep_among("desk-who", list(options))
     who = st.segmented_control("Who knocks", list(options), format_func=options.get, default=next(iter(options)),
                                required=True, key="desk-who", **KEPT)
@@ -87,6 +93,8 @@ def choose_visitor(scene: Scene, n: int) -> Visitor | None:
         if chosen is None:
             return None
         person, sequences, truth = chosen[0], chosen[1], None
+    elif who == "trying":
+        return _forger(scene, n)
     else:
         pool = sorted(scene.known) if who == "known" else [x for x in scene.gallery if x not in scene.known]
         if not pool:
@@ -110,12 +118,32 @@ def choose_visitor(scene: Scene, n: int) -> Visitor | None:
     return Visitor(presented, truth, scene.known.get(truth))
 
 
-def choose_question(scene: Scene) -> str | None:
-    """Identification (None), or the name that is claimed."""
+def _forger(scene: Scene, n: int) -> Visitor:
+    """Somebody who has practised the signature of an enrolled person, and claims to be them."""
+    pool = sorted(scene.imitated)
+    keep_among("desk-trying", pool)
+    person = st.selectbox("Imitates", pool, key="desk-trying", **KEPT, format_func=lambda x: (
+        x if scene.known[x] == x else f"{x}, enrolled as {scene.known[x]}"))
+    draw = st.number_input("Draw of sequences", 1, 999, 1, key="desk-draw", **KEPT, help="Another number, other ones.")
+    presented, _ = scene.forgers[person].to_present(scene.enrolled, n, draw)
+    st.caption("They saw it being written, and practised. What they bring is forged.")
+    return Visitor(presented, forger_of(person), None, scene.known[person])
+
+
+def forger_of(person: str) -> str:
+    """What to call somebody who imitates a person."""
+    return f"somebody who imitates {person}"
+
+
+def choose_question(scene: Scene, claims: str | None = None) -> str | None:
+    """Identification (None), or the name that is claimed: by somebody who imitates a person, that one's."""
     question = st.segmented_control("Question", list(QUESTIONS), format_func=QUESTIONS.get, default="who",
                                     required=True, key="desk-question", **KEPT)
     if question == "who":
         return None
+    if claims is not None:
+        st.caption(f"They claim to be **{plain(claims)}**.")
+        return claims
     keep_among("desk-claimed", scene.enrolled.names)
     return st.selectbox("They claim to be", list(scene.enrolled.names), key="desk-claimed", **KEPT)
 

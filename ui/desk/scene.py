@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -58,6 +58,12 @@ class Scene:
     people: list[Person]
     known: dict[str, str]               # of the gallery those enrolled, and the name they have there
     colours: dict[str, str]
+    forgers: dict[str, Sequences] = field(default_factory=dict)      # of those enrolled, what imitates them
+
+    @property
+    def imitated(self) -> dict[str, str]:
+        """Of those enrolled whom somebody imitates, and the name they have there."""
+        return {person: name for person, name in self.known.items() if person in self.forgers}
 
 
 def set_scene(entry: Entry) -> Scene:
@@ -65,7 +71,7 @@ def set_scene(entry: Entry) -> Scene:
     desk, gallery = open_desk(entry), of_gallery(entry)
     enrolled = desk.enrolled()
     return Scene(entry, desk, gallery, enrolled, desk.people(), enrolled_people(gallery, enrolled),
-                 colours_at(gallery, enrolled))
+                 colours_at(gallery, enrolled), forgers_of(entry))
 
 
 def open_desk(entry: Entry) -> Desk:
@@ -91,6 +97,22 @@ def _of_gallery(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
     test = _gallery.part("test")
     values = gallery_embeddings(test)
     return {name: Sequences(values[test.subjects == name], test.sources[test.subjects == name]) for name in test.people}
+
+
+def forgers_of(entry: Entry) -> dict[str, Sequences]:
+    """Forgeries of the test people of a model's gallery, by whom they imitate."""
+    return _forgers(str(entry.folder), entry.card["sha256"], gallery_of(entry)) if entry.has_gallery else {}
+
+
+@st.cache_resource(max_entries=24, show_spinner=False)
+def _forgers(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
+    test = _gallery.part("test", forgeries=True)
+    forged = test.select(test.is_forgery)
+    if not len(forged):
+        return {}
+    values = gallery_embeddings(forged)
+    return {name: Sequences(values[forged.imitates == name], forged.sources[forged.imitates == name])
+            for name in np.unique(forged.imitates).tolist()}
 
 
 def of_data(entry: Entry, data: str, subject: str) -> Sequences:

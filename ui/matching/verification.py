@@ -26,6 +26,7 @@ from ui.matching.compared import (
     threshold_slider,
     too_few,
 )
+from ui.matching.tried import curves_against, has_forgeries, say_tried, tried_at
 from ui.shell.charts import chart, table
 from ui.shell.curves import auc_over_n, over_setting
 from ui.shell.frame import KEPT
@@ -47,13 +48,17 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
         promised = {} if by_hand else {model.label: promised_fmr(model.key, n, thresholds[model.label])
                                        for model in models if model.label in thresholds}
         came = {label: at_threshold(*lists[label], threshold) for label, threshold in thresholds.items()}
+        tried = tried_at(focus.key, n, draw) if has_forgeries(focus) else None
         if out := came.get(focus.label):
             say(out, thresholds[focus.label], n, draw)
+            if tried is not None:
+                say_tried(tried, thresholds[focus.label])
     with picture:
         if out:
             genuine, imposter = lists[focus.label]
             low, high, _ = span(focus.trials)
-            chart(figures.histogram(genuine, imposter, thresholds[focus.label], low, high), "verification-histogram",
+            chart(figures.histogram(genuine, imposter, thresholds[focus.label], low, high, tried),
+                  "verification-histogram",
                   f"Histogram of the distances of owners and of imposters for {focus.label}, with the threshold",
                   lambda: pd.DataFrame({"distance": [*genuine, *imposter],
                                         "genuine": [True] * len(genuine) + [False] * len(imposter)}))
@@ -160,8 +165,11 @@ def curves_of(models: list[Compared], lists: Lists, at: dict, n: int, draw: int 
     else:
         roc = {label: metrics.roc(*each).assign(se=0.0) for label, each in lists.items()}
         det = {label: metrics.det(*each) for label, each in lists.items()}
+    against = curves_against(models, n, draw)
+    roc, det, looks = ({**own, **more} for own, more in
+                       zip((roc, det, {model.label: model.look for model in models}), against, strict=True))
     corner = st.toggle("Look into the corner of the ROC", key="corner", **KEPT)
-    chart(figures.roc_and_det(roc, det, at, {model.label: model.look for model in models}, corner),
+    chart(figures.roc_and_det(roc, det, at, looks, corner),
           "verification-curves", "ROC curves, with the standard error over draws shaded, and DET curves",
           lambda: pd.concat([curve.assign(model=label, curve=kind) for kind, curves in (("ROC", roc), ("DET", det))
                              for label, curve in curves.items()]))

@@ -10,6 +10,7 @@ from ui.shell.curves import FMR, GENUINE, IMPOSTER, MARGIN, roc_axes, roc_traces
 from ui.shell.panels import figure, line_at, panel, panels
 
 TICKS = np.array([0.001, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99])
+TRIED = "#56B4E9"                               # of the colours that keep apart for everyone
 EDGE = ndtri(0.0005)                            # the smallest rate that a DET curve has room for
 
 
@@ -48,10 +49,14 @@ def _det_traces(curves: dict, looks: dict) -> list[dict]:
     return traces
 
 
-def histogram(genuine, imposter, threshold: float, low: float, high: float) -> go.Figure:
-    """Distances of owners and of imposters, as shares of either kind, and the threshold; beyond ``high`` in one bar."""
+def histogram(genuine, imposter, threshold: float, low: float, high: float, tried=None) -> go.Figure:
+    """Distances of owners and of imposters, as shares of either kind, and the threshold; beyond ``high`` in one bar.
+
+    ``tried``: distances of those who imitate the one they claim to be, where there are any.
+    """
     traces, edges = [], np.linspace(low, high, 49)
-    for name, values, colour in (("owners to themselves", genuine, GENUINE), ("imposters", imposter, IMPOSTER)):
+    kinds = [("owners to themselves", genuine, GENUINE), ("imposters", imposter, IMPOSTER)]
+    for name, values, colour in kinds if tried is None else [*kinds, ("those who tried", tried, TRIED)]:
         counts, _ = np.histogram(np.clip(values, low, high), edges)
         traces.append({"type": "bar", "x": (edges[1:] + edges[:-1]) / 2, "y": counts / len(values), "name": name,
                        "width": edges[1] - edges[0], "customdata": counts, "opacity": 0.6,

@@ -7,13 +7,15 @@ import streamlit as st
 from ui.matching import verification as views
 from ui.matching.compared import choose_models, models_and_settings
 from ui.matching.presenter import verify
+from ui.matching.tried import those_who_tried
 from ui.shell.controls import SMALLEST, try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.presenter import presenter_switch
 from ui.shell.words import glossary, why_aucs_differ
 
 VIEWS = {"line": ("Where to draw the line", views.line), "paper": ("As the paper tells it", views.as_the_paper),
-         "sure": ("Errors, and how sure they are", views.how_sure), "tune": ("Over p and M", views.over_p_and_m)}
+         "sure": ("Errors, and how sure they are", views.how_sure), "tune": ("Over p and M", views.over_p_and_m),
+         "tried": ("Those who try", those_who_tried)}
 
 
 def show() -> None:
