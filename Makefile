@@ -1,11 +1,12 @@
 # make run    set up what is missing and open the app          make test   everything CI checks
 # make setup  the set-up alone                                 make bench  the benchmark table
-# make screenshots  every page, light and dark, into screenshots/
+# make screenshots  every page, light and dark, into screenshots/   make docs  the reference, into build/docs
+# make licences     the licence of everything we depend on
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 8501
 
-.PHONY: run setup test bench screenshots lint clean
+.PHONY: run setup test bench screenshots docs licences lint clean
 .DELETE_ON_ERROR:
 
 run: .venv/.run
@@ -26,6 +27,13 @@ bench: .venv/.dev .venv/.browser .venv/.postgres
 
 screenshots: .venv/.dev .venv/.browser
 	$(BIN)/python -m scripts.screenshots
+
+docs: .venv/.dev
+	$(BIN)/python -m mkdocs build --strict --quiet
+	@echo build/docs/index.html
+
+licences: .venv/.dev
+	$(BIN)/python -m scripts.licences
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

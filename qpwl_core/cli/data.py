@@ -1,4 +1,4 @@
-"""datasets, simulate, info: what there is to learn from."""
+"""datasets, methods, models, simulate, info: what there is to learn from, and to learn with."""
 
 from __future__ import annotations
 
@@ -13,6 +13,39 @@ def datasets(args):
     from qpwl_core.data.datasets import datasets_table
 
     print(datasets_table().to_string(index=False))
+
+
+@command()
+def methods(args):
+    """List the methods: how each aggregates, what it is trained with, what compares two embeddings."""
+    import pandas as pd
+
+    from qpwl_core.models.methods import METHODS
+
+    print(pd.DataFrame([{
+        "name": row.name, "network": row.network, "aggregation": row.aggregation, "loss": row.loss,
+        "distance": row.distance, "in the paper": "yes" if row.in_paper else "", "title": row.title,
+    } for row in METHODS.values()]).to_string(index=False))
+
+
+@command()
+def models(args):
+    """List the trained models that ship, which commands take by their names."""
+    import pandas as pd
+
+    from qpwl_core.common.files import read_json
+    from qpwl_core.common.paths import shipped_models
+
+    folders = sorted(path.parent for path in shipped_models().glob("*/card.json"))
+    if not folders:
+        raise ValueError(f"no model ships here: {shipped_models()} is empty")
+    cards = {folder: read_json(folder / "card.json") for folder in folders}
+    print(pd.DataFrame([{
+        "name": folder.name, "domain": card["config"]["domain"], "method": card["config"]["method"],
+        "p": card["config"]["p"], "M": card["config"]["points"],
+        "gallery": "yes" if (folder / "gallery.safetensors").exists() else "no",
+        "licence": card.get("data", {}).get("licence", ""),
+    } for folder, card in cards.items()]).to_string(index=False))
 
 
 @command(argument("domain", choices=("eye", "eeg"), help="eye: gaze and pupil, 30 Hz; eeg: 64 channels, 256 Hz"),

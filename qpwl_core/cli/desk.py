@@ -139,11 +139,11 @@ def _calibration(args, n, people, claimed):
     """The threshold for a false match rate, set on the calibration people beside the model."""
     import numpy as np
 
+    from qpwl_core.common.paths import model_folder
     from qpwl_core.desk.calibration import DEFAULT_FMR, calibrate
     from qpwl_core.models.gallery import load_gallery
 
-    gallery = Path(args.model) / "gallery.safetensors"
-    if not gallery.exists():
+    if not (model_folder(args.model) / "gallery.safetensors").exists():
         raise ValueError("there are no calibration people beside this model to set a threshold on: give --threshold")
     part = load_gallery(args.model).part("calibration")
     if not len(part):

@@ -9,9 +9,11 @@ import argparse
 import contextlib
 import os
 import sys
+from pathlib import Path
 
 from qpwl_core.cli import data, desk, models, study  # noqa: F401  (a module registers its commands)
 from qpwl_core.cli.registry import COMMANDS, check_options
+from qpwl_core.common.plugins import add_plugins
 
 
 class Parser(argparse.ArgumentParser):
@@ -23,7 +25,10 @@ class Parser(argparse.ArgumentParser):
 
 def parser() -> Parser:
     """The parser of all commands."""
-    top = Parser(prog="python -m qpwl_core", description="QP-WL Lab: tell people apart by how their signals distribute")
+    called = "qpwl" if Path(sys.argv[0]).stem == "qpwl" else "python -m qpwl_core"
+    top = Parser(prog=called, description="QP-WL Lab: tell people apart by how their signals distribute")
+    top.add_argument("--plugin", action="append", default=[], metavar="FILE",
+                     help="a Python file of yours that adds methods or data sets; it is executed; may be given again")
     chosen = top.add_subparsers(dest="command", required=True, metavar="command")
     for name, (run, arguments) in COMMANDS.items():
         assert run.__doc__, "the docstring of a command is its help"
@@ -40,6 +45,7 @@ def main(argv=None) -> int:
             stream.reconfigure(errors="backslashreplace")    # a terminal that cannot show µ shows \xb5
     try:
         args = parser().parse_args(argv)
+        add_plugins(args.plugin)
         check_options(args)
         COMMANDS[args.command][0](args)
         if sys.stdout is not None:

@@ -75,6 +75,6 @@ def set_threads(threads):
         torch.set_num_threads(threads)
 
 
-MODEL = argument("model", metavar="MODEL", help="folder of a model")
+MODEL = argument("model", metavar="MODEL", help="folder of a model, or the name of one that ships")
 DEVICE = argument("--device", default="cpu", help="auto, cpu, cuda, cuda:1, mps (cpu)")
 THREADS = argument("--threads", type=int, help="of the CPU (all cores)")

@@ -57,7 +57,7 @@ def _command(args) -> str:
         f" --{name} {' '.join(map(str, values))}" for name, values in given.items())
 
 
-@command(argument("models", nargs="+", metavar="MODEL", help="folders of models, at least two"),
+@command(argument("models", nargs="+", metavar="MODEL", help="folders, or names of models that ship; two or more"),
          argument("--data", metavar="NAME|PATH", help="a data set (its test people) or a file; without, the galleries"),
          argument("--json", metavar="FILE", help="write the results here, too"),
          argument("--seed", type=int, default=0, help="of the draws of observed sequences (0)"), DEVICE, THREADS)

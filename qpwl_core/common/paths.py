@@ -43,8 +43,21 @@ def results_folder() -> Path:
 
 
 def sample_data() -> Path:
-    """The recordings that ship with the repository; an installed package has none."""
-    return (checkout() or Path(__file__).resolve().parents[1]) / "sample_data"
+    """The recordings that ship, beside the code or in the installed package."""
+    return _shipped("sample_data")
+
+
+def shipped_models() -> Path:
+    """The trained models that ship: all of them in the repository, one to start with in the installed package."""
+    return _shipped("models")
+
+
+def model_folder(name_or_path) -> Path:
+    """The folder of a model: a path, or else the name of a model that ships."""
+    path = Path(name_or_path)
+    if not path.exists() and path.name == str(name_or_path) and path.name in _names_in(shipped_models()):
+        return shipped_models() / path.name
+    return path
 
 
 def _named(variable: str) -> Path | None:
@@ -55,6 +68,14 @@ def _named(variable: str) -> Path | None:
 def _beside(name: str) -> Path:
     root = checkout()
     return root / name if root else _users("user_data_dir") / name
+
+
+def _shipped(name: str) -> Path:
+    return (checkout() or Path(__file__).resolve().parents[1]) / name
+
+
+def _names_in(folder: Path) -> list[str]:
+    return sorted(path.parent.name for path in folder.glob("*/card.json"))
 
 
 def _users(kind: str) -> Path:

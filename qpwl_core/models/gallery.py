@@ -19,6 +19,7 @@ from torch import Tensor
 from qpwl_core.common import bounds
 from qpwl_core.common.checks import check_order, check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
+from qpwl_core.common.paths import model_folder
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Embeddings, Model
@@ -174,7 +175,7 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
 
 def load_gallery(folder) -> Gallery:
     """The gallery in the folder of a model; one sentence says what is wrong with a file that is none."""
-    path = Path(folder) / "gallery.safetensors"
+    path = model_folder(folder) / "gallery.safetensors"
     arrays, facts = read_tensors(path, _check_shapes)
     if facts.get("format") != FORMAT:
         raise FileError(f"{path} is not the gallery of a QP-WL model")

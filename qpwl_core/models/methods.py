@@ -1,18 +1,20 @@
 """METHODS: a method is a network, an aggregation, a loss and a distance, declared. `build_embedder` makes it.
 
-The first five rows are the paper's systems. Adding a method is adding a row.
+The first five rows are the paper's systems. Adding a method is adding a row, here or from a file of one's own
+(`add_method`, see `common/plugins.py`).
 """
 
 from dataclasses import dataclass
 
 from torch import Tensor
 
+from qpwl_core.common.plugins import load_plugins
 from qpwl_core.models.aggregation import AGGREGATIONS
 from qpwl_core.transport.distances import DISTANCES
 
 LOSSES = ("wasserstein", "n-pair", "softmax", "multi-similarity", "none")
 SCALED = ("wasserstein", "n-pair")                       # losses that depend on the scale of the distance
-CHOICES = {"network": ("conv", "jaeger", "none"), "aggregation": tuple(AGGREGATIONS), "flatten": (None, "inner", "all"),
+CHOICES = {"network": ("conv", "jaeger", "none"), "aggregation": AGGREGATIONS, "flatten": (None, "inner", "all"),
            "loss": LOSSES, "distance": DISTANCES}
 
 
@@ -37,7 +39,8 @@ class Method:
     def __post_init__(self):
         for field, choices in CHOICES.items():
             if getattr(self, field) not in choices:
-                raise ValueError(f"{field} must be one of {choices}, got {getattr(self, field)!r} in {self.name}")
+                raise ValueError(f"{field} must be one of {tuple(choices)}, got {getattr(self, field)!r} in "
+                                 f"{self.name}")
         functions = self.aggregation.startswith("quantile") and self.flatten is None
         if self.distance == "wasserstein" and not functions:
             raise ValueError(f"distance must not be 'wasserstein' in {self.name}, whose embeddings are no quantile "
@@ -83,6 +86,7 @@ METHODS: dict[str, Method] = {method.name: method for method in (
     Method("dtw", "Dynamic time warping", "none", "frames", None, "none", "dtw", False,
            "no network and no distribution: what the recipe gives, aligned in time and compared frame by frame"),
 )}
+"""All methods, by name, in the order of our tables."""
 
 
 # How many numbers an aggregation keeps of each filter, block after block: all means, then all deviations.
@@ -100,3 +104,13 @@ def by_filter(values: Tensor, method: Method, knots: int = 0) -> Tensor:
     if method.flatten:
         return values.unflatten(1, (-1, knots - 2 if method.flatten == "inner" else knots))
     return values.unflatten(1, (BLOCKS.get(method.aggregation, 1), -1)).transpose(1, 2)
+
+
+def add_method(method: Method) -> None:
+    """Add a row to METHODS: what a plugin calls. A new aggregation goes into AGGREGATIONS before it."""
+    if METHODS.get(method.name, method) != method:
+        raise ValueError(f"there is a method {method.name!r} already: give yours another name")
+    METHODS[method.name] = method
+
+
+load_plugins()

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_json, read_tensors, tensor_bytes, write_json, write_whole
+from qpwl_core.common.paths import model_folder
 from qpwl_core.common.version import __version__
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict
 from qpwl_core.data.recordings import Recordings, forgery_mask
@@ -132,8 +133,9 @@ class Model:
 
 
 def load_model(path, device: str | torch.device = "cpu") -> Model:
-    """The model in a folder; one sentence says what is wrong with a folder that holds none."""
-    folder = Path(path)
+    """The model in a folder, or the one that ships under this name; one sentence says what is wrong with a folder
+    that holds none."""
+    folder = model_folder(path)
     if not folder.is_dir():
         raise FileError(f"{folder} is not a model: a model is a folder with card.json and model.safetensors")
     card = read_json(folder / "card.json")

@@ -3,6 +3,7 @@
 from urllib.parse import quote_plus
 
 PAGES = {"": {"": [""]},
+         "lessons": {"": [""]},
          "data": {"data_view": ["People", "Sequences", "Split", "Recipe", "Your own"]},
          "quantile_layer": {"ql_view": ["Samples to quantiles", "How many points", "Distance of two",
                                         "Why Wasserstein"]},

@@ -13,7 +13,8 @@ from streamlit.runtime.pages_manager import PagesManager
 ROOT = Path(__file__).resolve().parents[2]
 
 STORY = {
-    "Understand": {"data": ("Data", "database"), "quantile_layer": ("Quantile layer", "stairs"),
+    "Understand": {"lessons": ("Lessons", "school"), "data": ("Data", "database"),
+                   "quantile_layer": ("Quantile layer", "stairs"),
                    "train": ("Train", "model_training"), "filters": ("Filters", "filter_alt"),
                    "distances": ("Distances", "straighten")},
     "Use": {"verification": ("Verification", "verified_user"),

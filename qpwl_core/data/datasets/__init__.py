@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qpwl_core.common.paths import cache_folder, sample_data
+from qpwl_core.common.plugins import load_plugins
 from qpwl_core.common.text import shown
 from qpwl_core.data.datasets import (
     diem,
@@ -23,7 +24,7 @@ from qpwl_core.data.datasets.dataset import Dataset
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 
-__all__ = ["DATASETS", "Dataset", "datasets_table", "get_dataset", "load_dataset"]
+__all__ = ["DATASETS", "Dataset", "add_dataset", "datasets_table", "get_dataset", "load_dataset"]
 
 DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in (
     shipped.GAIT_HAPT_30, shipped.SPEECH_VOWELS_9, shipped.EYE_SIMULATED, shipped.EEG_SIMULATED,
@@ -70,3 +71,13 @@ def datasets_table():
         "name": dataset.name, "domain": dataset.domain, "subjects": dataset.subjects, "rate": dataset.rate,
         "channels": len(dataset.channels), "licence": dataset.licence, "state": dataset.state,
     } for dataset in DATASETS.values()])
+
+
+def add_dataset(dataset: Dataset) -> None:
+    """Add a declaration to DATASETS: what a plugin calls."""
+    if DATASETS.get(dataset.name, dataset) != dataset:
+        raise ValueError(f"there is a data set {dataset.name!r} already: give yours another name")
+    DATASETS[dataset.name] = dataset
+
+
+load_plugins()

@@ -1,0 +1,63 @@
+"""Lessons: a question each, a few steps on the other pages, and something to answer."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from ui.lessons.lesson import PAGES, Lesson, LessonError, Step, lessons
+from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Lessons", "Where do I start, and what is there to find out?")
+    try:
+        found = lessons()
+    except LessonError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        st.stop()
+    answers: dict[str, int] = st.session_state.setdefault("lesson_answers", {})     # "lesson/step" -> answer, from 1
+    titles = {lesson.name: f"{i}. {lesson.title}" for i, lesson in enumerate(found, 1)}
+    if st.session_state.get("lesson", next(iter(titles))) not in titles:
+        del st.session_state["lesson"]
+    left, right = st.columns([1, 2], gap="large")
+    with left:
+        name = st.radio("Lesson", list(titles), format_func=titles.get, key="lesson", **KEPT,
+                        captions=[f"{lesson.minutes} min{_done(lesson, answers)}" for lesson in found])
+        st.caption("Each step opens a page with its settings in place; come back here by *Lessons* in the sidebar. "
+                   "What you answer is kept until you close the tab.")
+    with right:
+        _lesson(next(lesson for lesson in found if lesson.name == name), answers)
+
+
+def _done(lesson: Lesson, answers: dict[str, int]) -> str:
+    given = sum(f"{lesson.name}/{i}" in answers for i in lesson.questions)
+    return f" · {given} of {len(lesson.questions)} answered" if given else ""
+
+
+def _lesson(lesson: Lesson, answers: dict[str, int]) -> None:
+    st.subheader(lesson.title)
+    st.markdown(f"*{lesson.question}*")
+    for i, step in enumerate(lesson.steps):
+        with st.container(border=True):
+            st.markdown(f"**{i + 1}**  \n{step.text}")
+            if step.page is not None:
+                st.page_link(f"pages/{step.page or 'home'}.py", icon=":material/arrow_forward:",
+                             label=f"Open {PAGES[step.page]}", query_params=dict(step.settings))
+            if step.ask:
+                _ask(f"{lesson.name}/{i}", step, answers)
+
+
+def _ask(key: str, step: Step, answers: dict[str, int]) -> None:
+    """A question; the reason is told once it is answered."""
+    given = answers.get(key)
+    chosen = st.radio(step.ask, range(1, len(step.answers) + 1), None if given is None else given - 1,
+                      format_func=lambda i: step.answers[i - 1], key=f"answer-{key}")
+    if chosen is None:
+        return
+    answers[key] = chosen
+    if chosen == step.right:
+        st.success(f"Yes. {step.because}", icon=":material/check:")
+    else:
+        st.warning(f"Not quite. {step.because}", icon=":material/close:")
