@@ -42,11 +42,18 @@ def _lesson(lesson: Lesson, answers: dict[str, int]) -> None:
     for i, step in enumerate(lesson.steps):
         with st.container(border=True):
             st.markdown(f"**{i + 1}**  \n{step.text}")
-            if step.page is not None:
-                st.page_link(f"pages/{step.page or 'home'}.py", icon=":material/arrow_forward:",
-                             label=f"Open {PAGES[step.page]}", query_params=dict(step.settings))
+            if step.page is not None and st.button(f"Open {PAGES[step.page]}", icon=":material/arrow_forward:",
+                                                   key=f"open-{lesson.name}-{i}"):
+                _open(step)
             if step.ask:
                 _ask(f"{lesson.name}/{i}", step, answers)
+
+
+def _open(step: Step) -> None:
+    """Go to the page of a step; what was set there before makes way for the step's settings."""
+    for key, _ in step.settings:
+        st.session_state.pop(key, None)
+    st.switch_page(f"pages/{step.page or 'home'}.py", query_params=dict(step.settings))
 
 
 def _ask(key: str, step: Step, answers: dict[str, int]) -> None:
