@@ -1,12 +1,15 @@
 """Checks at the boundary: one sentence that names the argument, what came and what is wanted.
 
-Public functions call these once, on entry; what runs inside loops does not check again.
+Public functions call these once, on entry; what runs inside loops does not check again. Shapes and types are checked at
+once; values too, unless they are an accelerator's in training (`watch.py`).
 """
 
 import math
 
 import torch
 from torch import Tensor
+
+from qpwl_core.common.watch import extremes, has_values, watch_of
 
 
 def check_order(p: float) -> float:
@@ -37,7 +40,11 @@ def check_float(name: str, x: Tensor, dims: int | None = None) -> None:
 def check_finite(name: str, x: Tensor) -> None:
     """No NaN and no infinity; a sum tells in one cheap pass that all is well."""
     x = x.detach()
-    if not math.isfinite(x.sum()) and not torch.isfinite(x).all():
+    if not has_values(x):
+        return
+    if watch := watch_of(x):
+        watch.keep((~torch.isfinite(x)).sum(), lambda bad: f"{name} must be finite, got {bad} NaN or infinite values")
+    elif not math.isfinite(x.sum()) and not torch.isfinite(x).all():
         raise ValueError(f"{name} must be finite, got {int((~torch.isfinite(x)).sum())} NaN or infinite values")
 
 
@@ -49,10 +56,19 @@ def check_levels(name: str, levels: Tensor, count: int | None = None) -> None:
     values = levels.detach()
     if len(values) == 0:
         raise ValueError(f"{name} must hold at least one level, got none")
-    if not bool((values >= 0).all() & (values <= 1).all()):  # also catches NaN
-        raise ValueError(f"{name} must lie in [0, 1], got {values.min().item():g} to {values.max().item():g}")
-    if len(values) > 1 and not bool((values.diff() > 0).all()):
-        raise ValueError(f"{name} must be strictly increasing, got {_short(values)}")
+    if not has_values(values):
+        return
+    inside, rising = ((values >= 0) & (values <= 1)).all(), (values.diff() > 0).all()      # NaN is neither
+    if watch := watch_of(values):
+        watch.keep(~(inside & rising), lambda _, values: _wrong_levels(name, values), values.clone())
+    elif not bool(inside & rising):
+        raise ValueError(_wrong_levels(name, values))
+
+
+def _wrong_levels(name: str, values: Tensor) -> str:
+    if not bool(((values >= 0) & (values <= 1)).all()):
+        return f"{name} must lie in [0, 1], got {values.min().item():g} to {values.max().item():g}"
+    return f"{name} must be strictly increasing, got {_short(values)}"
 
 
 def check_lengths(lengths: Tensor, batch: int, longest: int) -> Tensor:
@@ -62,13 +78,19 @@ def check_lengths(lengths: Tensor, batch: int, longest: int) -> Tensor:
         raise ValueError(f"lengths must have shape ({batch},), one per sequence, got {tuple(lengths.shape)}")
     if lengths.dtype.is_floating_point or lengths.dtype.is_complex or lengths.dtype == torch.bool:
         raise ValueError(f"lengths must be whole numbers, got {lengths.dtype}")
-    if batch:
-        low, high = int(lengths.min()), int(lengths.max())
-        if low < 1:
-            raise ValueError(f"lengths must be at least 1 (no empty sequence), got {low}")
-        if high > longest:
-            raise ValueError(f"lengths must not exceed T = {longest}, got {high}")
+    if batch and (found := extremes(lengths)):
+        if wrong := _wrong_lengths(*found, longest):
+            raise ValueError(wrong)
+    elif batch and has_values(lengths) and (watch := watch_of(lengths)):
+        watch.keep(((lengths < 1) | (lengths > longest)).any(),
+                   lambda _, low, high: _wrong_lengths(int(low), int(high), longest), lengths.min(), lengths.max())
     return lengths.long()
+
+
+def _wrong_lengths(low: int, high: int, longest: int) -> str:
+    if low < 1:
+        return f"lengths must be at least 1 (no empty sequence), got {low}"
+    return f"lengths must not exceed T = {longest}, got {high}" if high > longest else ""
 
 
 def check_pair(a: Tensor, b: Tensor) -> None:

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_float, check_lengths, check_whole
+from qpwl_core.common.watch import sent
 from qpwl_core.models.networks import padded_frames
 from qpwl_core.models.pyramid import QuantilePyramid
 from qpwl_core.transport.quantiles import QuantileLayer, empirical_quantiles
@@ -84,7 +85,7 @@ class SlicedWassersteinPooling(nn.Module):
         _, lengths = _checked(y, lengths)
         sliced = F.normalize(self.directions, dim=1) @ y                     # (B, slices, T)
         points = self.references.shape[1]
-        levels = torch.arange(points, dtype=torch.double) / points
+        levels = torch.arange(points, dtype=torch.double) / points            # looked at where it is, on the CPU
         quantiles = empirical_quantiles(sliced, lengths, levels)             # (B, slices, points), increasing
         rank = self.references.detach().argsort(stable=True).argsort()       # (slices, points)
         target = quantiles.gather(2, rank.expand_as(quantiles))
@@ -103,7 +104,7 @@ def _checked(y: Tensor, lengths: Tensor) -> tuple[Tensor | None, Tensor]:
 def _even(y: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor | None]:
     """Weights by which each real frame counts alike, (B, 1, 1), and the padding."""
     padding, lengths = _checked(y, lengths)
-    return 1 / lengths.to(y.device, y.dtype)[:, None, None], padding
+    return 1 / sent(lengths, y.device).to(y.dtype)[:, None, None], padding
 
 
 def _mean(y: Tensor, weights: Tensor, padding: Tensor | None) -> Tensor:
@@ -127,11 +128,12 @@ class Frames(nn.Module):
 
     def forward(self, y: Tensor, lengths: Tensor) -> Tensor:
         _, lengths = _checked(y, lengths)
-        place = torch.linspace(0, 1, FRAMES, dtype=torch.double) * (lengths[:, None] - 1)     # (B, FRAMES)
+        even = torch.linspace(0, 1, FRAMES, dtype=torch.double, device=lengths.device)
+        place = even * (lengths[:, None] - 1)                                                 # (B, FRAMES)
         below = place.long()
         above = torch.minimum(below + 1, lengths[:, None] - 1)
-        low, high = (y.gather(2, index.to(y.device)[:, None].expand(-1, y.shape[1], -1)) for index in (below, above))
-        return torch.lerp(low, high, (place - below).to(y.device, y.dtype)[:, None])
+        low, high = (y.gather(2, sent(index, y.device)[:, None].expand(-1, y.shape[1], -1)) for index in (below, above))
+        return torch.lerp(low, high, sent((place - below).to(y.dtype), y.device)[:, None])
 
 
 # Name -> module, given the number of filters K, of quantile points M, and the storeys of a pyramid.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -22,6 +22,10 @@ class Batch:
     lengths: Tensor                  # ((2 + F)·N,)
     labels: Tensor                   # ((2 + F)·N,) number of the person, or of the person imitated
     forged: Tensor | None = None     # (N, F) bool
+
+    def pinned(self) -> Batch:
+        """The same in memory that a CUDA card reads by itself, while the host goes on."""
+        return replace(self, x=self.x.pin_memory(), labels=self.labels.pin_memory())
 
 
 def collate(sequences: list[np.ndarray], labels=None, forged: np.ndarray | None = None) -> Batch:

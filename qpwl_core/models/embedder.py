@@ -2,11 +2,13 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_float, check_order
+from qpwl_core.common.watch import sent
 from qpwl_core.models.aggregation import AGGREGATIONS
 from qpwl_core.models.jaeger import JaegerNetwork
 from qpwl_core.models.losses import multi_similarity_loss, n_pair_loss, wasserstein_loss
@@ -81,26 +83,27 @@ class Embedder(nn.Module):
             return self._classification(anchors, positives, labels, forged, there)
         distances = self.pairwise(anchors, positives)                        # (N, N)
         scale = self.log_scale.exp() if self.method.loss in SCALED else 1.0
-        loss = self._of_rows(scale * distances, self._to_forged(anchors, forged, there, scale))
+        loss = self._of_rows(scale * distances, self._to_forged(anchors, forged, there, scale), there)
         if not self.both_ways:
             return loss
-        return (loss + self._of_rows(scale * distances.T, self._to_forged(positives, forged, there, scale))) / 2
+        other = self._of_rows(scale * distances.T, self._to_forged(positives, forged, there, scale), there)
+        return (loss + other) / 2
 
     def _to_forged(self, anchors: Tensor, forged: Tensor | None, there: Tensor | None, scale) -> Tensor | None:
         """The scaled distance of each anchor to the forgeries of its person, infinite where there is none. -> (N, F)"""
         if forged is None or there is None:
             return None
         found = [paired_by(self.method.distance, anchors, each, self.levels, self.p) for each in forged]
-        return (scale * torch.stack(found, 1)).masked_fill(~there.to(anchors.device), math.inf)
+        return (scale * torch.stack(found, 1)).masked_fill(~sent(there, anchors.device), math.inf)
 
-    def _of_rows(self, distances: Tensor, forged: Tensor | None) -> Tensor:
+    def _of_rows(self, distances: Tensor, forged: Tensor | None, there: Tensor | None) -> Tensor:
         """The loss of N anchors, a row each, that are compared with N sequences, and F forgeries. (N, N) -> ()"""
         negatives = None if forged is None else -forged
         if self.method.loss == "multi-similarity":
             return multi_similarity_loss(-distances, negatives=negatives)
         if self.method.loss == "n-pair":
             return n_pair_loss(-distances, negatives=negatives)
-        n, more = len(distances), 0 if forged is None else int(forged.isfinite().sum())
+        n, more = len(distances), 0 if forged is None or there is None else len(_true(there)[0])
         return wasserstein_loss(distances, self.multi_class, forged) / (n if self.multi_class else n * (n - 1) + more)
 
     def _classification(self, anchors: Tensor, positives: Tensor, labels: Tensor | None, forged: Tensor | None,
@@ -112,14 +115,24 @@ class Embedder(nn.Module):
                              f"{'None' if labels is None else tuple(labels.shape)}")
         embedded, target = torch.cat([anchors, positives]), labels.repeat(2)
         if forged is not None and there is not None:                         # classes: people, then people forged
-            embedded = torch.cat([embedded, *(each[kept] for each, kept in zip(forged, there.T, strict=True))])
-            target = torch.cat([target, *(labels[kept] + self.head.out_features // 2 for kept in there.T)])
+            person, number = (sent(index, forged.device) for index in _true(there))
+            embedded = torch.cat([embedded, forged[number, person]])
+            target = torch.cat([target, labels[person] + self.head.out_features // 2])
         logits = self.head(embedded.flatten(1))                              # (2N + …, classes)
         return F.cross_entropy(logits, target.to(logits.device))
 
     def penalty(self) -> Tensor:
         """The regulariser on PReLU slopes, to be weighed and added to the loss."""
         return self.network.slope_penalty()
+
+
+def _true(there: Tensor) -> tuple[Tensor, Tensor]:
+    """Whose forgeries there are, and which of theirs: the first of all people first. (N, F) bool -> (n,), (n,)
+
+    Keep ``there`` on the CPU: counting on an accelerator waits for it.
+    """
+    number, person = np.nonzero(there.cpu().numpy().T)
+    return torch.from_numpy(person), torch.from_numpy(number)
 
 
 def build_embedder(method: str | Method, channels: int, *, filters: int = 32, layers: int = 8, kernel: int = 5,

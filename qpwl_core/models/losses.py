@@ -23,8 +23,7 @@ def wasserstein_loss(distances: Tensor, multi_class: bool = False, negatives: Te
     check_square("distances", distances)
     if multi_class:
         return F.cross_entropy(-_with(distances, negatives), _diagonal(distances), reduction="sum")
-    off_diagonal = ~torch.eye(len(distances), dtype=torch.bool, device=distances.device)
-    loss = F.softplus(distances.diagonal()[:, None] - distances)[off_diagonal].sum()
+    loss = _off_diagonal(F.softplus(distances.diagonal()[:, None] - distances)).sum()
     return loss if negatives is None else loss + F.softplus(distances.diagonal()[:, None] - negatives).sum()
 
 
@@ -59,6 +58,12 @@ def multi_similarity_loss(similarities: Tensor, alpha: float = 2.0, beta: float 
 
 def _with(matrix: Tensor, negatives: Tensor | None) -> Tensor:
     return matrix if negatives is None else torch.cat([matrix, negatives], 1)
+
+
+def _off_diagonal(matrix: Tensor) -> Tensor:
+    """All but the diagonal, row after row; counting a mask would wait for the device. (N, N) -> (N·(N−1),)"""
+    n = len(matrix)
+    return matrix.flatten()[1:].view(n - 1, n + 1)[:, :-1].flatten()
 
 
 def _diagonal(matrix: Tensor) -> Tensor:

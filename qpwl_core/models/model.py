@@ -19,6 +19,7 @@ from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_json, read_tensors, tensor_bytes, write_json, write_whole
 from qpwl_core.common.paths import model_folder
 from qpwl_core.common.version import __version__
+from qpwl_core.common.watch import sent
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.batching import by_length, collate
@@ -90,7 +91,7 @@ class Model:
         with torch.inference_mode():
             for group in by_length(seen.lengths, BUDGET):
                 batch = collate([seen.sequences[i] for i in group])
-                computed = function(batch.x.to(device), batch.lengths.to(device)).cpu()
+                computed = function(sent(batch.x, device), batch.lengths).cpu()    # lengths are looked at on the CPU
                 for i, value in zip(group, computed, strict=True):
                     values[i] = value
                 done += len(group)

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from qpwl_core.common.checks import check_float, check_lengths, check_whole
-from qpwl_core.transport.kernels import call, kernels
+from qpwl_core.common.watch import extremes, sent
+from qpwl_core.transport.kernels import call, kernels, usable
 
 SLOPE = 0.25             # of a PReLU before training
 
@@ -106,7 +107,7 @@ class FastPReLU(nn.PReLU):
     """
 
     def forward(self, x: Tensor) -> Tensor:
-        if x.device.type == "cpu" and x.dtype == torch.float32 and kernels() is not None:
+        if usable(x):
             return _PReLU.apply(x, self.weight)
         return torch.lerp(x.relu(), x, self.weight.to(x.dtype)[:, None])
 
@@ -159,10 +160,10 @@ class MaskedBatchNorm(nn.BatchNorm1d):
 
 
 def padded_frames(x: Tensor, lengths: Tensor) -> Tensor | None:
-    """Where frames are padding, True; None where no sequence is padded. (B, K, T), (B,) -> (B, 1, T)"""
-    if len(lengths) == 0 or int(lengths.min()) == x.shape[2]:
+    """Where frames are padding, True; None where it is known that none is. (B, K, T), (B,) -> (B, 1, T)"""
+    if len(lengths) == 0 or ((found := extremes(lengths)) and found[0] == x.shape[2]):
         return None
-    return (torch.arange(x.shape[2], device=x.device) >= lengths.to(x.device)[:, None])[:, None]
+    return (torch.arange(x.shape[2], device=x.device) >= sent(lengths, x.device)[:, None])[:, None]
 
 
 def _several(name: str, value: int | tuple[int, ...]) -> tuple[int, ...]:

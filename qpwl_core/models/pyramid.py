@@ -10,6 +10,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from qpwl_core.common.watch import extremes, sent
 from qpwl_core.transport.quantiles import QuantileLayer, empirical_quantiles
 
 
@@ -22,9 +23,10 @@ def pieces(y: Tensor, lengths: Tensor, count: int, number: int) -> tuple[Tensor,
         return y, lengths
     start = torch.minimum(lengths * number // count, lengths - 1)
     frames = (lengths * (number + 1) // count - start).clamp(min=1)
-    index = start[:, None] + torch.arange(-(-y.shape[2] // count) + 1)                         # (B, T')
-    index = torch.minimum(index, (start + frames - 1)[:, None]).to(y.device)
-    index = index[:, :int(frames.max())]
+    index = start[:, None] + torch.arange(-(-y.shape[2] // count) + 1, device=lengths.device)   # (B, T')
+    index = sent(torch.minimum(index, (start + frames - 1)[:, None]), y.device)
+    if found := extremes(frames):
+        index = index[:, :found[1]]
     return y.gather(2, index[:, None].expand(-1, y.shape[1], -1)), frames
 
 
@@ -60,7 +62,7 @@ class QuantilePyramid(nn.Module):
         return self._weighted([empirical_quantiles(part, frames, levels) for part, frames in self._pieces(y, lengths)])
 
     def _pieces(self, y: Tensor, lengths: Tensor):
-        lengths = torch.as_tensor(lengths).cpu()
+        lengths = torch.as_tensor(lengths)
         return (pieces(y, lengths, count, number) for count in self.storeys for number in range(count))
 
     def _weighted(self, functions: list[Tensor]) -> Tensor:

@@ -84,5 +84,6 @@ def _step_seconds(run, pairs: int, steps: int) -> list[float]:
         batch = run.sampler.batch(step)
         started = time.perf_counter()
         run.learn(batch)
+        run.ask()                                         # an accelerator is done then
         times.append(time.perf_counter() - started)
     return times

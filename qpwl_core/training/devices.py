@@ -20,6 +20,11 @@ def device_of(name: str) -> torch.device:
         raise ValueError(f"device must be auto, cpu or one this machine has, not {name!r} ({reason})") from None
 
 
+def reads_at_once(device: torch.device) -> bool:
+    """Whether the host looks at values in every step: only a CPU does not stand still meanwhile."""
+    return device.type == "cpu"
+
+
 def precision_of(device: torch.device) -> torch.dtype:
     """What convolutions run in: bfloat16 on a CUDA card that has it, float32 elsewhere.
 

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import torch
 
@@ -26,9 +28,32 @@ from qpwl_core.training import processes
 from qpwl_core.training.devices import device_of
 from qpwl_core.training.run import Run, learning_rate
 
+ASK_EVERY = 10        # steps, after which an accelerator is asked whether all was well
+
 
 class Diverged(ValueError):
     """The network gave values that are not finite."""
+
+
+class _Read:
+    """A field that may hold a tensor of an accelerator: numbers are read from it when somebody looks."""
+
+    def __init__(self, default):
+        self.default = default
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, record, owner=None):
+        if record is None:
+            return self.default
+        value = record.__dict__[self.name]
+        if isinstance(value, torch.Tensor):
+            value = record.__dict__[self.name] = tuple(value.tolist()) if value.ndim else value.item()
+        return value
+
+    def __set__(self, record, value):
+        record.__dict__[self.name] = value
 
 
 @dataclass(frozen=True)
@@ -37,10 +62,10 @@ class Progress:
 
     step: int
     steps: int
-    loss: float
+    loss: float = cast(float, _Read(math.nan))
     auc: float | None = None
     best_auc: float | None = None
-    levels: tuple[float, ...] | None = None
+    levels: tuple[float, ...] | None = cast(tuple, _Read(None))
     rate: float = 0.0               # learning rate
     per_second: float = 0.0         # sequences per second
     eta: float = 0.0                # seconds to go
@@ -77,7 +102,7 @@ def _train(config: Config, recordings: Recordings, out, resume: bool,
         if processes.rank() == 0:
             remove_parts(out, "checkpoint.safetensors", "metrics.jsonl", "model.safetensors", "card.json")
     run = Run(config, recordings, validation)
-    history: list[dict] = []
+    history: list[dict | Progress] = []
     processes.wait_for_all()               # until all have looked at the folder
     writes = out is not None and processes.rank() == 0
     if writes and not resume:
@@ -90,27 +115,31 @@ def _train(config: Config, recordings: Recordings, out, resume: bool,
     stopped = bool(config.patience and run.worse >= config.patience)
     if METHODS[config.method].loss == "none":                    # there is nothing to learn
         stopped, reached = True, run.check()
-        progress = Progress(0, 0, 0.0, reached, reached, run.levels)
+        progress = Progress(0, 0, 0.0, reached, reached, cast(tuple, run.levels))
         yield progress
-    for batch in run.sampler.batches(run.step, config.iterations if not stopped else run.step):
+    for batch in run.batches(config.iterations if not stopped else run.step):
         with _diverging(run.step + 1):
             loss = run.learn(batch)
         checking = run.step % config.validate_every == 0 or run.step == config.iterations
         with _diverging(run.step):
+            if checking or run.step % ASK_EVERY == 0:
+                run.ask()
             auc = run.check() if checking else None
         spent = time.monotonic() - started
         run.seconds = before + spent
-        progress = Progress(run.step, config.iterations, loss, auc, run.best_auc, run.levels,
+        progress = Progress(run.step, config.iterations, cast(float, loss), auc, run.best_auc, cast(tuple, run.levels),
                             learning_rate(run.step - 1, config), (run.step - begun) * len(batch.x) / spent,
                             spent / (run.step - begun) * (config.iterations - run.step))
         if writes:
-            history.append(progress.record())
+            history.append(progress)
             if checking:
                 _keep(run, history, out)
         try:
             yield progress
         except GeneratorExit:                # nobody wants more of it now
             if writes and not checking:
+                with _diverging(run.step):
+                    run.ask()
                 _keep(run, history, out)
             raise
         if config.patience and run.worse >= config.patience:
@@ -127,8 +156,9 @@ def _train(config: Config, recordings: Recordings, out, resume: bool,
     yield replace(progress, eta=0.0, model=model)
 
 
-def _keep(run: Run, history: list[dict], out: Path) -> None:
+def _keep(run: Run, history: list[dict | Progress], out: Path) -> None:
     """Write the curve, then the checkpoint: a run killed in between has no gap in its curve."""
+    history[:] = [r.record() if isinstance(r, Progress) else r for r in history]
     write_whole(out / "metrics.jsonl", "".join(json.dumps(r) + "\n" for r in history).encode())
     run.save(out / "checkpoint.safetensors")
 
@@ -141,6 +171,7 @@ def _diverging(step: int):
     except RecordingsError:
         raise
     except ValueError as error:
+        step = getattr(error, "step", step)        # an accelerator's checks are asked for later
         raise Diverged(f"training diverged at step {step}, try a smaller learning rate: {error}") from None
 
 

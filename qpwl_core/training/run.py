@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
+from qpwl_core.common.watch import Watch, sent
 from qpwl_core.data.joining import concatenate
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict, recipe_for
 from qpwl_core.data.preprocessing.devices import imitate_device
@@ -18,7 +21,7 @@ from qpwl_core.evaluation.validation import validation_auc
 from qpwl_core.models.config import Config
 from qpwl_core.models.model import Model, embedder_of, load_weights
 from qpwl_core.training import processes
-from qpwl_core.training.devices import device_of, precision_of
+from qpwl_core.training.devices import device_of, precision_of, reads_at_once
 from qpwl_core.training.sampling import PairSampler
 
 WARM_UP = 0.15      # fraction of the steps in which the learning rate rises
@@ -69,15 +72,18 @@ class Run:
         self.embedder = embedder_of(config, learn.channels, self.length, classes).to(self.device)
         processes.share_batch_norms(self.embedder)
         self.precision = precision_of(self.device)
-        self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate)
+        self.watch = None if reads_at_once(self.device) else Watch(everywhere=self.device.type == "cpu")
+        fused = self.watch is not None and self.device.type in ("cuda", "mps", "xpu", "cpu")     # Adam that never waits
+        self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate, fused=fused or None)
         self.step, self.worse, self.seconds = 0, 0, 0.0
         self.best_auc: float | None = None
         self.best: dict[str, torch.Tensor] = {}
 
     @property
-    def levels(self) -> tuple[float, ...] | None:
+    def levels(self) -> Tensor | None:
+        """Where they stand now, on the device."""
         levels = self.embedder.levels
-        return None if levels is None else tuple(levels.detach().tolist())
+        return None if levels is None else levels.detach()
 
     def model(self, weights: dict[str, torch.Tensor] | None = None) -> Model:
         """A separate model, with these weights or the present ones; a softmax's head is for training alone."""
@@ -86,28 +92,50 @@ class Run:
         embedder.load_state_dict({k: v.cpu() for k, v in weights.items() if not k.startswith("head.")})
         return Model(self.config, self.recipe, embedder.to(self.device).eval(), self.length)
 
-    def learn(self, batch) -> float:
-        """One step of Adam on one batch; returns the loss."""
+    def batches(self, last: int):
+        """The batches from the present step to before ``last``, prepared ahead."""
+        return self.sampler.batches(self.step, last, pinned=self.device.type == "cuda")
+
+    def learn(self, batch) -> float | Tensor:
+        """One step of Adam on one batch; returns the loss.
+
+        An accelerator is not waited for: of one, the loss stays there, and `ask` tells whether all was well.
+        """
         self.embedder.train()
         for group in self.optimiser.param_groups:
             group["lr"] = learning_rate(self.step, self.config)
-        with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
-            filters, lengths = self.embedder.network(batch.x[self.rows].to(self.device), batch.lengths[self.rows])
-        embedded = self.embedder.aggregate(filters.float(), lengths)
-        embedded = processes.gather(embedded, self.rows, len(batch.x))
-        anchors, positives, *forged = embedded.chunk(2 + self.sampler.forgeries)
-        loss = self.embedder.loss(anchors, positives, batch.labels[:len(anchors)].to(self.device),
-                                  torch.stack(forged) if forged else None, batch.forged)
+        with self.watch or nullcontext():
+            loss = self._loss(batch)
         self.optimiser.zero_grad()
         (loss + self.config.penalty * self.embedder.penalty()).backward()
         processes.average_gradients(self.embedder)
         torch.nn.utils.clip_grad_norm_(self.embedder.parameters(), self.config.clip)
         self.optimiser.step()
         self.step += 1
+        if self.watch is not None:
+            loss = loss.detach()
+            self.watch.keep(~loss.isfinite(), lambda _, loss: f"the loss is {loss.item()}", loss)
+            return loss
         value = loss.item()
         if not math.isfinite(value):
             raise ValueError(f"the loss is {value}")
         return value
+
+    def _loss(self, batch) -> Tensor:
+        if self.watch is not None:
+            self.watch.step = self.step + 1
+        with torch.autocast(self.device.type, self.precision, enabled=self.precision != torch.float32):
+            filters, lengths = self.embedder.network(sent(batch.x[self.rows], self.device), batch.lengths[self.rows])
+        embedded = self.embedder.aggregate(filters.float(), lengths)
+        embedded = processes.gather(embedded, self.rows, len(batch.x))
+        anchors, positives, *forged = embedded.chunk(2 + self.sampler.forgeries)
+        return self.embedder.loss(anchors, positives, sent(batch.labels[:len(anchors)], self.device),
+                                  torch.stack(forged) if forged else None, batch.forged)
+
+    def ask(self) -> None:
+        """Wait for an accelerator, and raise what its checks have found since they were last asked for."""
+        if self.watch is not None:
+            self.watch.ask()
 
     def check(self) -> float:
         """Validation AUC of the present weights; the best ones are kept, and of equal ones the later."""

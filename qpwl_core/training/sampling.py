@@ -81,15 +81,18 @@ class PairSampler:
         start = random.integers(len(sequence) - self.crop + 1)
         return sequence[start:start + self.crop]
 
-    def batches(self, first: int, last: int, ahead: int = 2) -> Iterator[Batch]:
-        """The batches of steps first … last − 1, prepared ahead on another thread."""
+    def batches(self, first: int, last: int, ahead: int = 2, pinned: bool = False) -> Iterator[Batch]:
+        """The batches of steps first … last − 1, prepared ahead on another thread, ``pinned`` for CUDA."""
+        def made(step: int) -> Batch:
+            return self.batch(step).pinned() if pinned else self.batch(step)
+
         with ThreadPoolExecutor(1, thread_name_prefix="batches") as worker:
-            waiting = [worker.submit(self.batch, step) for step in range(first, min(first + ahead, last))]
+            waiting = [worker.submit(made, step) for step in range(first, min(first + ahead, last))]
             try:
                 for step in range(first, last):
                     ready = waiting.pop(0).result()
                     if step + ahead < last:
-                        waiting.append(worker.submit(self.batch, step + ahead))
+                        waiting.append(worker.submit(made, step + ahead))
                     yield ready
             finally:
                 for future in waiting:

