@@ -259,7 +259,7 @@ def test_before_an_audience_one_decision_a_guess_and_the_answer(page, key):
     app = opened(page, present=True, **{"present-seed": 5})
     assert not app.exception
     assert not app.sidebar.children, "no sidebar"
-    text = lambda: " ".join(each.value for each in app.markdown)  # noqa: E731
+    text = lambda: " ".join(each.value for each in app.markdown)
     assert "Visitor 1" in text()
     assert "really was" not in text()
     app.button(key=f"{key}-answer-1").click().run()

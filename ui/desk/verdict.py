@@ -81,7 +81,7 @@ def show_functions(decision: Decision, space: Space, names: list[str], colours: 
         return
     levels = np.array(space.levels)
     levels = levels[1:-1] if METHODS[space.method].flatten == "inner" else levels
-    of = lambda x: space.split(x)[:, k].numpy()  # noqa: E731
+    of = lambda x: space.split(x)[:, k].numpy()
     curves = [(name, of(theirs), colours[name], False) for name, theirs in zip(names, decision.matched, strict=True)]
     curves.append(("presented", of(decision.presented), "#999999", True))
     chart(figures.functions(curves, levels, large), key,

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 from plotly.io import to_json
 
-JS = Path(__file__).with_suffix(".js").read_text()
+JS = Path(__file__).with_suffix(".js").read_text(encoding="utf-8")
 HTML = '<div class="stPlotlyChart" data-testid="stPlotlyChart" role="figure"></div>'
 CSS = """
 .stPlotlyChart:fullscreen { background: var(--st-background-color); }
