@@ -30,8 +30,11 @@ def friendly_names(ids: Iterable[str]) -> dict[str, str]:
     >>> friendly_names(["04", "Ann"])["Ann"], friendly_names(["04"])["04"] == friendly_names(["04", "09"])["04"]
     ('Ann', True)
     """
-    return {person: person if NAME.fullmatch(person) and not person.isupper() else _drawn(person)
-            for person in sorted(set(ids))}
+    return {person: person if _is_name(person) else _drawn(person) for person in sorted(set(ids))}
+
+
+def _is_name(person: str) -> bool:
+    return len(person) > 1 and not person.isupper() and NAME.fullmatch(person) is not None
 
 
 def _drawn(person: str) -> str:

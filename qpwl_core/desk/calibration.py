@@ -113,16 +113,17 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
     trials = int((counts // n).sum()) * ((len(names) - 1) // emulated)
     aimed = 1 - (1 - fmr) ** (emulated / enrolled)
     threshold = float(np.nextafter(strangers[int(aimed * len(strangers))], -np.inf))
-    promised = _resampled_rate(desks, threshold, len(names), enrolled / emulated)
+    promised = _resampled_rate(desks, threshold, len(names), enrolled / emulated, smallest_rate(trials))
     return Calibration(threshold, fmr, n, enrolled, sequences, len(names), emulated, trials,
                        float(np.mean(owners > threshold)) if len(owners) else None, len(owners) // REPEATS, promised)
 
 
-def _resampled_rate(desks, threshold: float, people: int, more: float) -> tuple[float, float]:
+def _resampled_rate(desks, threshold: float, people: int, more: float, least: float) -> tuple[float, float]:
     """The interval of the share of strangers let in, with the calibration people resampled.
 
     A stranger i at a desk of some others counts c_i times how often those were drawn on average: with one enrolled,
-    c_i · c_j, as everywhere. ``more``: how many times as many people are enrolled as in the trials.
+    c_i · c_j, as everywhere. ``more``: how many times as many people are enrolled as in the trials. Where nobody got
+    in, up to ``least`` may have been missed (the rule of three).
     """
     counts = resample_people(people, RESAMPLES)                                                # (B, C)
     inside, total = np.zeros(len(counts)), np.zeros(len(counts))
@@ -131,7 +132,9 @@ def _resampled_rate(desks, threshold: float, people: int, more: float) -> tuple[
         inside += weight @ (nearest <= threshold).sum(0)
         total += weight.sum(1) * len(nearest)
     rate = np.divide(inside, total, out=np.zeros_like(inside), where=total > 0)
-    return percentiles(1 - (1 - rate) ** more)
+    low, high = percentiles(rate)
+    low, high = (1 - (1 - each) ** more for each in (low, min(1.0, max(high, least))))
+    return low, high
 
 
 def _genuine_distances(distances, left: np.ndarray, kept: np.ndarray, n: int, sources) -> np.ndarray:

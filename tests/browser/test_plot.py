@@ -5,6 +5,7 @@ import pytest
 from qpwl_core.models.gallery import load_gallery
 from tests.support.browser import until_still
 from ui.library.models import SHIPPED
+from ui.shell.people import name_of
 
 
 @pytest.mark.browser
@@ -64,7 +65,7 @@ def test_a_click_on_a_cell_chooses_its_people(visit):
         page.mouse.move(box["x"] + place * box["width"] + 3, box["y"] + place * box["height"])
         page.wait_for_timeout(500)             # Plotly must have seen the pointer
         page.mouse.click(box["x"] + place * box["width"], box["y"] + place * box["height"])
-        expect(chosen).to_have_value(people[0 if place < 0.5 else -1], timeout=60_000)
+        expect(chosen).to_have_value(name_of(people[0 if place < 0.5 else -1]), timeout=60_000)
 
 
 @pytest.mark.browser
