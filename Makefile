@@ -10,7 +10,7 @@ PORT ?= 8501
 .DELETE_ON_ERROR:
 
 run: .venv/.run
-	$(BIN)/python -m ui.serve --server.port $(PORT)
+	$(BIN)/streamlit run app.py --server.port $(PORT)
 
 setup: .venv/.run
 

@@ -16,7 +16,7 @@ from tests.support.browser import chromium, serving, timed, until_still
 from tests.support.places import ROOT
 
 ROUNDS = 7
-PAGES = ("Home", "Data", "Quantile layer", "Train", "Filters", "Distances", "Verification",
+PAGES = ("Home", "Data", "Quantile layer", "Train", "Filters", "Distances", "Sign", "Verification",
          "Identification and imposters", "Enrolment desk", "Results")
 EMPTY = '''
 import streamlit as st

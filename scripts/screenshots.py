@@ -12,8 +12,8 @@ from pathlib import Path
 from tests.support.browser import chromium, serving, until_still
 from tests.support.places import ROOT
 
-PAGES = ("home", "data", "quantile_layer", "train", "filters", "distances", "verification", "identification", "desk",
-         "results")
+PAGES = ("home", "data", "quantile_layer", "train", "filters", "distances", "sign", "verification",
+         "identification", "desk", "results")
 README = {"quantile_layer": "light", "filters": "dark", "distances": "light", "verification": "light"}
 WIDTH, HEIGHT = 1400, 1000
 PATIENCE = 180            # seconds that a busy machine may take

@@ -13,6 +13,14 @@ INFO_BYTES = 4 * 2**20         # of the free text that travels with recordings
 SLOWEST, FASTEST = 1e-3, 1e6   # Hz: one sample in a quarter of an hour, and a million a second
 RESAMPLED = 2**28              # values of one sequence after resampling: a gibibyte of float32
 
+# --- what a pad in the browser hands over
+INK_SECONDS = 60.0             # of one signature or movement, from the first touch to the last
+INK_SAMPLES = 120_000          # of one: a minute at 2,000 Hz, twice what the fastest common mice report
+INK_STROKES = 500              # of one: three hundred letters with dots and accents
+INK_PIXELS = 20_000.0          # a coordinate, on the pad or beside it: the widest screens have 8,000
+INK_SLOWEST = 0.1              # seconds between samples while the pen moves (median): slower is no movement to learn
+LEAST_INK = 10                 # samples below which a pen has told nothing
+
 # --- networks
 FILTERS = 4096                 # of a layer: its weights are filters² · kernel
 LAYERS = 256

@@ -17,7 +17,7 @@ STORY = {
                    "quantile_layer": ("Quantile layer", "stairs"),
                    "train": ("Train", "model_training"), "filters": ("Filters", "filter_alt"),
                    "distances": ("Distances", "straighten")},
-    "Use": {"verification": ("Verification", "verified_user"),
+    "Use": {"sign": ("Sign", "draw"), "verification": ("Verification", "verified_user"),
             "identification": ("Identification and imposters", "person_search"),
             "desk": ("Enrolment desk", "how_to_reg"), "results": ("Results", "table_chart")},
 }

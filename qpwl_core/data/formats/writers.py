@@ -17,6 +17,12 @@ KEYS = ("subject", "sequence", "stimulus", "imitates")   # columns of a long tab
 
 def write_npz(recordings, path, compressed=True):
     """Write the file; equal recordings give equal bytes, since no time and no folder goes in."""
+    with whole_file(path) as file:
+        put_npz(recordings, file, compressed)
+
+
+def put_npz(recordings, file, compressed=True):
+    """The same into an open binary file, such as one in memory."""
     arrays = {"lengths": recordings.lengths, "subjects": recordings.subjects, "channels": np.array(recordings.channels),
               "rate": np.array(recordings.rate)}
     if recordings.stimuli is not None:
@@ -26,7 +32,7 @@ def write_npz(recordings, path, compressed=True):
     if recordings.info:
         arrays["info"] = np.array(json.dumps(recordings.info, sort_keys=True))
     shape = (int(recordings.lengths.sum()), len(recordings.channels))
-    with whole_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         _write(archive, "values", shape, VALUE, recordings.sequences, compressed)
         for name, array in arrays.items():
             array = np.ascontiguousarray(array, array.dtype.newbyteorder("<")).reshape(array.shape)
@@ -49,20 +55,25 @@ def write_csv(recordings, path):
     clash = [name for name in recordings.channels if name.lower() in KEYS]
     if clash:
         raise RecordingsError(f"{shown(path.name)}: a table cannot have a channel that is called {shown(clash[0])}")
+    with whole_file(path) as file:
+        put_csv(recordings, file)
+
+
+def put_csv(recordings, file):
+    """The same into an open binary file, such as one in memory."""
     named = {"subject": recordings.subjects, "sequence": range(1, len(recordings) + 1), "stimulus": recordings.stimuli,
              "imitates": recordings.imitates}
     keys = {key: names for key, names in named.items() if names is not None}
     row = ",%.9g" * len(recordings.channels) + "\n"
-    with whole_file(path) as file:
-        text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-        text.write(f"# rate: {recordings.rate!r}\n")
-        if recordings.info:
-            text.write(f"# info: {json.dumps(recordings.info, sort_keys=True)}\n")
-        text.write(_cells([*keys, *recordings.channels]) + "\n")
-        for values, *cells in zip(recordings.sequences, *keys.values(), strict=True):
-            start = _cells(cells)
-            text.writelines(start + row % tuple(sample) for sample in values.tolist())
-        text.detach()
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="")
+    text.write(f"# rate: {recordings.rate!r}\n")
+    if recordings.info:
+        text.write(f"# info: {json.dumps(recordings.info, sort_keys=True)}\n")
+    text.write(_cells([*keys, *recordings.channels]) + "\n")
+    for values, *cells in zip(recordings.sequences, *keys.values(), strict=True):
+        start = _cells(cells)
+        text.writelines(start + row % tuple(sample) for sample in values.tolist())
+    text.detach()
 
 
 def _cells(cells):

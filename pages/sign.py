@@ -1,0 +1,5 @@
+"""Sign: put yourself in, and let a friend forge you."""
+
+from ui.sign.page import show
+
+show()

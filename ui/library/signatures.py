@@ -1,0 +1,141 @@
+"""What was drawn in this session, what a model sees in it, and the line between its owner and others.
+
+Drawings live in the session alone: nothing here writes a file. They are embedded once per model, as dense quantile
+functions, so that p and M can change without the network.
+"""
+
+from __future__ import annotations
+
+import io
+import secrets
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import streamlit as st
+
+from qpwl_core.data.capture import Capture, recordings_of
+from qpwl_core.data.formats.writers import put_csv, put_npz
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.desk.claims import Rule, calibration_rule, from_nought
+from qpwl_core.models.gallery import Gallery, build_gallery
+from qpwl_core.models.methods import METHODS
+from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of
+from ui.shell.frame import KEPT
+
+MOST_DRAWINGS = 200           # that one session keeps
+LEAST_SECONDS, LEAST_PATH = 0.35, 60.0       # of a signature; pixels of ink
+
+
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """Something drawn on a pad."""
+
+    capture: Capture
+    who: str = "you"               # who drew it
+    imitates: bool = False         # whether it was meant to pass for a signature of "you"
+    practice: bool = False         # and does not count
+    token: str = field(default_factory=lambda: secrets.token_hex(6))
+
+
+@dataclass
+class Book:
+    """All that one session drew, and where it left traces."""
+
+    yours: list[Drawing] = field(default_factory=list)
+    tries: list[Drawing] = field(default_factory=list)
+    enrolled: list[tuple[Entry, str]] = field(default_factory=list)      # the model whose desk, and the name there
+    seen: dict[tuple[str, str], Gallery] = field(default_factory=dict)   # (weights, token) -> one sequence
+
+    def forget(self) -> None:
+        """Empty it; whoever holds the book holds nothing any more."""
+        for part in (self.yours, self.tries, self.enrolled, self.seen):
+            part.clear()
+
+    def add(self, where: list[Drawing], drawing: Drawing) -> str | None:
+        """Keep a drawing, or say in a sentence why not."""
+        if len(self.yours) + len(self.tries) >= MOST_DRAWINGS:
+            return f"This session keeps {MOST_DRAWINGS} drawings and is full: forget some first."
+        where.append(drawing)
+        return None
+
+
+def book() -> Book:
+    """The drawings of this session."""
+    return st.session_state.setdefault("drawings", Book())
+
+
+def signature_models() -> dict[str, Entry]:
+    """Models that can judge a signature: of that domain, with calibration people beside them."""
+    return {entry.id: entry for entry in entries()
+            if entry.card["config"]["domain"] == "signature" and entry.has_gallery
+            and (gallery_of(entry).parts == "calibration").any()}
+
+
+def choose_signature_model() -> Entry | None:
+    """The model chosen in the sidebar; None, and what to do, where there is none."""
+    at_hand = signature_models()
+    if not at_hand:
+        st.info("No model for signatures is at hand. Train one on the page Train, with data of the domain signature.",
+                icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
+        return None
+    if st.session_state.get("sign_model") not in (None, *at_hand):
+        del st.session_state["sign_model"]
+    labels = distinct_titles(at_hand.values())
+    first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)
+    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="sign_model",
+                                  help="Change it, and everything drawn here is embedded again.", **KEPT)
+    return at_hand[chosen]
+
+
+def too_little(capture: Capture) -> str | None:
+    """Why something drawn is no signature, in a sentence; None where it may be one."""
+    if capture.seconds < LEAST_SECONDS or capture.path < LEAST_PATH:
+        return ("That looks like a dot or a dash: please sign with your whole name, as you would on paper.")
+    return None
+
+
+def seen_by(entry: Entry, drawings: list[Drawing]) -> Gallery:
+    """What a model sees in drawings, each embedded once per session: quantile functions of n sequences, n >= 1."""
+    kept, checksum = book().seen, entry.card["sha256"]
+    for drawing in drawings:
+        if (checksum, drawing.token) not in kept:
+            recordings = recordings_of([drawing.capture], ["you"])
+            kept[checksum, drawing.token] = build_gallery(model_of(entry), recordings)
+    parts = [kept[checksum, drawing.token] for drawing in drawings]
+    joined = {name: None if getattr(parts[0], name) is None else np.concatenate([getattr(x, name) for x in parts])
+              for name in ("values", "vectors", "subjects", "parts")}
+    return replace(parts[0], **joined, sources=np.arange(len(parts)), stimuli=None, imitates=None)
+
+
+def rule_for(entry: Entry, enrolled: int, n: int, own: bool, points: int | None, p: float) -> Rule:
+    """The rule of a model's calibration people, with as many enrolled as they have, at most."""
+    return _rule(str(entry.folder), entry.card["sha256"], max(1, enrolled), n, own, points, p)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def _rule(folder: str, checksum: str, enrolled: int, n: int, own: bool, points: int | None, p: float) -> Rule:
+    part = gallery_at(folder, checksum).part("calibration", forgeries=True)
+    distances = from_nought(part.distances(None, points, p), METHODS[part.method].distance)
+    for count in range(enrolled, 0, -1):
+        try:
+            return calibration_rule(distances, part.subjects, part.imitates, part.stimuli, enrolled=count, n=n, own=own)
+        except ValueError:
+            if count == 1:
+                raise
+    raise AssertionError("one of them was returned or raised")
+
+
+def as_recordings(drawings: list[Drawing], name: str = "you", domain: str = "signature") -> Recordings:
+    """Drawings to take away: whose they are, and whom they imitate."""
+    subjects = [drawing.who if drawing.imitates else name for drawing in drawings]
+    forged = [name if drawing.imitates else "" for drawing in drawings]
+    return recordings_of([drawing.capture for drawing in drawings], subjects, domain, forged if any(forged) else None,
+                         ["forgery" if drawing.imitates else "session1" for drawing in drawings])
+
+
+def as_file(recordings: Recordings, ending: str) -> bytes:
+    """Recordings as the bytes of an .npz or .csv file, made in memory."""
+    file = io.BytesIO()
+    {"npz": put_npz, "csv": put_csv}[ending](recordings, file)
+    return file.getvalue()

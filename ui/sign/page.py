@@ -1,0 +1,75 @@
+"""Sign: you sign, a neighbour forges you, strangers knock; the model says who is who, and why."""
+
+from __future__ import annotations
+
+import streamlit as st
+
+from qpwl_core.common.files import FileError
+from qpwl_core.models.methods import METHODS
+from ui.library.models import Entry, gallery_of
+from ui.library.signatures import book, choose_signature_model
+from ui.shell.controls import WIDE, choose_p, choose_points
+from ui.shell.frame import KEPT, setup_page
+from ui.shell.text import plain
+from ui.sign.judging import Settings
+from ui.sign.keep import show_keep
+from ui.sign.neighbour import show_neighbour
+from ui.sign.strangers import show_strangers
+from ui.sign.you import show_you
+
+STEPS = {"you": "1 You", "neighbour": "2 Your neighbour", "strangers": "3 Strangers"}
+RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
+PRIVACY = (":material/lock: What you draw stays in this session and is gone when you close or reload the page. Nothing "
+           "is kept unless you enrol at the desk, and the desk keeps numbers about how you moved, never the line. "
+           "*Forget me* removes everything.")
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Sign", "Can someone else be you?")
+    try:
+        entry = choose_signature_model()
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
+    if entry is None:
+        return
+
+    @st.fragment
+    def walk() -> None:
+        """All of it: a drawing runs only this again."""
+        if (wanted := st.session_state.pop("sign_go", None)) is not None:
+            st.session_state["sign_step"] = wanted
+        step = st.segmented_control("Step", list(STEPS), format_func=STEPS.get, default="you", required=True,
+                                    key="sign_step", label_visibility="collapsed", **KEPT)
+        body = st.container()
+        st.divider()
+        settings = choose_settings(entry)
+        try:
+            with body:
+                if step == "neighbour" and len(book().yours) < 2:
+                    st.info("First it needs something to forge: sign a few times.", icon=":material/draw:")
+                    step = "you"
+                {"you": show_you, "neighbour": show_neighbour, "strangers": show_strangers}[step](settings, PRIVACY)
+        except (FileError, ValueError) as error:
+            st.error(f"This model cannot judge it: {plain(str(error))}.", icon=":material/error:")
+        show_keep()
+
+    walk()
+
+
+def choose_settings(entry: Entry) -> Settings:
+    """p, M, n and the line: whatever moves, all that was drawn is judged again."""
+    gallery = gallery_of(entry)
+    st.markdown("**Turn the knobs**: everything above is judged again at once.")
+    with st.container(horizontal=True, gap="medium"):
+        p = choose_p(gallery.p, disabled=METHODS[gallery.method].distance != "wasserstein", width=WIDE)
+        points = choose_points(gallery, width=WIDE)
+        n = st.slider("Signatures per try, n", 1, 5, 1, key="sign_n", width=WIDE, **KEPT,
+                      help="A try is judged by the mean distance of the forger's last n signatures.")
+        rate = st.select_slider("Forgers let in", RATES, 0.1, key="sign_rate", format_func="{:.0%}".format, width=WIDE,
+                                **KEPT, help="Of those who tried to forge the model's calibration people. More, and "
+                                             "the line moves out: you get in more easily, and so do others.")
+        own = st.toggle("The line follows my spread", True, key="sign_own", width=WIDE, **KEPT,
+                        help="Whoever signs the same every time gets a narrow line. Off: everybody has the same.")
+    return Settings(entry, p, points, n, rate, own)
