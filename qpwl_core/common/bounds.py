@@ -45,6 +45,24 @@ OWNERS = 1000                  # whose last turn is remembered
 SILENCE = 60.0                 # seconds without a sign of life after which a training's process is ended
 STUCK = 3600.0                 # seconds that one step of a training may take: the machine has other jobs waiting
 
+# --- heavy work that leaves the server, `common/child.py`
+CHILDREN = 2                   # processes at a time: of two cores one is for the pages
+CHILD_SECONDS = 60.0           # of one task: nobody waits longer for a page
+CHILD_MEMORY = 3 * 2**29       # bytes of one task, 1.5 GB: three times what an upload may hold, and PyTorch's buffers
+CHILD_TASKS = 100              # of one process, then another takes over: what it forgot to free goes with it
+CHILD_PATIENCE = 120.0         # seconds that one waits for a process that is free
+MEASURING_MEMORY = 4 * 2**30   # bytes of a few steps of a training whose cost is measured
+TRAINING_SHARE = 0.75          # of the machine's memory that a training may take: pages need the rest
+
+# --- uploads to the app
+UPLOADS = 4                               # recordings that one session keeps
+UPLOADED_BYTES_SESSION = 256 * 2**20      # of the files of one session, as the browser sent them
+UPLOADED_BYTES = 512 * 2**20              # of all sessions: a server of 3 GB holds them, and goes on
+VALUES_BYTES_SESSION = 256 * 2**20        # of what was read from them, as float32
+VALUES_BYTES = 768 * 2**20                # of all sessions
+MODEL_BYTES = 200 * 2**20                 # of all files of a model, unpacked
+PRIVATE_HOURS = 24                        # that a model nobody shared lies on the disk of a server that was killed
+
 
 def within(name: str, value, least, most) -> str | None:
     """What is wrong with a number that must lie between two, None where nothing is."""

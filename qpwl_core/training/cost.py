@@ -41,24 +41,34 @@ class Cost:
         return seconds, self.doubt * seconds
 
 
+def looked_at(recordings: Recordings) -> tuple[Recordings, int, int]:
+    """What `measure_some` needs of the recordings to learn from: some of the people, and how many all are."""
+    people = np.random.default_rng(0).permutation(recordings.people)
+    return recordings.of_people(people[:PEOPLE]), len(people), len(recordings)
+
+
 def measure(config: Config, recordings: Recordings, held_out: int, threads: int = 0, steps: int = 4) -> Cost:
     """Train a few steps on some of the people and time them; ``held_out``: sequences embedded in the end.
 
     ``threads``: of the CPU, for this thread of Python alone, so that pages served beside it keep theirs; 0 is as it is.
     """
+    return measure_some(config, *looked_at(recordings), held_out, threads, steps)
+
+
+def measure_some(config: Config, some: Recordings, people: int, sequences: int, held_out: int, threads: int = 0,
+                 steps: int = 4) -> Cost:
+    """`measure`, given what `looked_at` took of all the people: it may be done elsewhere."""
     import torch
     from threadpoolctl import threadpool_limits
 
     from qpwl_core.training.run import Run
 
-    people = np.random.default_rng(0).permutation(recordings.people)
-    some = recordings.of_people(people[:PEOPLE])
     torch.zeros(1).exp()                                  # PyTorch sets a thread's count at its first use
     with threadpool_limits(threads or None, user_api="openmp"):
         run = Run(replace(config, pairs=2), some)
         run.learn(run.sampler.batch(0))                   # the first one also builds and allocates
         small = _step_seconds(run, 2, 3)
-        learners = len(people) - max(2, round(config.validation * len(people)))
+        learners = people - max(2, round(config.validation * people))
         pairs = max(2, min(config.pairs, learners))
         most = min(pairs, len(run.sampler.people))        # what the people looked at allow
         if most > 2 and float(np.median(small)) * most / 2 < PATIENCE:
@@ -69,7 +79,7 @@ def measure(config: Config, recordings: Recordings, held_out: int, threads: int 
         run.check()
         validation = time.perf_counter() - started
     each = validation / len(set(run.validate[1].tolist()))            # seconds per recording
-    validated = (len(people) - learners) / len(people) * len(recordings)
+    validated = (people - learners) / people * sequences
     spread = (max(times) - min(times)) / 2 / np.median(times)
     return Cost(float(np.median(times)) * share, each * validated, 3 * each * (held_out + validated),
                 float(np.clip(spread, DOUBT, 1)))

@@ -1,5 +1,6 @@
 """The data page: every view of every set, uploads good and bad, downloads that arrive, fail and are stopped."""
 
+import gc
 import shutil
 import threading
 import time
@@ -9,6 +10,9 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
+from starlette.exceptions import HTTPException
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 import ui.library.data
@@ -24,7 +28,9 @@ from tests.support.places import ROOT
 from tests.support.tiny import tiny_npz, tiny_recordings
 from ui.data.figures import split_map
 from ui.data.views import MEANING
+from ui.library import totals
 from ui.library.downloads import Download, _started, expected
+from ui.library.totals import bytes_of
 
 # Streamlit and what it brings warn about themselves; that is theirs to mend.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -219,6 +225,42 @@ def test_too_much_is_refused(monkeypatch):
     upload(page, "one.npz", tiny_npz())
     assert not page.error
     assert "remove one first" in upload(page, "two.npz", tiny_npz()).error[0].value
+
+
+def test_uploads_have_a_total(monkeypatch):
+    """Of a session, and of all; what a session held is free again when it is gone."""
+    gc.collect()
+    each = bytes_of(tiny_recordings())
+    monkeypatch.setattr(totals, "VALUES_BYTES_SESSION", int(1.5 * each))
+    monkeypatch.setattr(totals, "VALUES_BYTES", int(2.5 * each) + sum(map(bytes_of, totals._held)))
+    page = upload(opened(view="Your own"), "one.npz", tiny_npz())
+    assert not page.error
+    assert "session keeps at most" in upload(page, "two.npz", tiny_npz()).error[0].value
+    upload(page, "one.npz", tiny_npz())
+    assert not page.error, "in place of the one of that name"
+    gc.collect()
+    second = upload(opened(view="Your own"), "one.npz", tiny_npz())
+    assert not second.error
+    third = upload(opened(view="Your own"), "one.npz", tiny_npz())
+    assert "of all visitors together" in third.error[0].value
+    del second, page
+    gc.collect()
+    upload(third, "again.npz", tiny_npz())
+    assert not third.error
+
+
+def test_the_server_bounds_the_files_it_is_sent(monkeypatch):
+    files = MemoryUploadedFileManager("/upload")
+    monkeypatch.setattr(totals, "UPLOADED_BYTES_SESSION", 100)
+    monkeypatch.setattr(totals, "UPLOADED_BYTES", 150)
+    add = totals._bounded(files)
+    add("a", UploadedFileRec("1", "x", "", b"." * 90))
+    with pytest.raises(HTTPException, match="one visitor"):
+        add("a", UploadedFileRec("2", "x", "", b"." * 20))
+    with pytest.raises(HTTPException, match="all visitors"):
+        add("b", UploadedFileRec("2", "x", "", b"." * 70))
+    files.remove_session_files("a")
+    add("b", UploadedFileRec("2", "x", "", b"." * 70))
 
 
 def test_one_person_alone_is_shown_but_not_split():

@@ -1,7 +1,9 @@
 """The Train page in every state, without a browser and, once, in a real one."""
 
+import gc
 import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -32,6 +34,7 @@ from ui.library import jobs, shelf
 from ui.library import models as library
 from ui.library.data import Own
 from ui.library.scheduler import LOCK
+from ui.library.totals import PRIVATE, sweep
 from ui.train.figures import heat_map
 from ui.train.form import cost_in_parts, formulas
 from ui.train.tune import best_of, summed_up
@@ -407,10 +410,49 @@ def zipped(members):
 
 def test_download_and_upload_are_one_round(trained, runs):
     entry = library.Entry("x", "trained", trained, read_json(trained / "card.json"))
-    name = shelf.add_model([("mine.zip", io.BytesIO(shelf.packed(entry)))], runs)
+    private = shelf.add_model([("mine.zip", io.BytesIO(shelf.packed(entry)))], runs)
+    assert library.entries() == [], "nobody else sees it"
+    name = shelf.share(private, runs)
     again, = library.entries()
     assert (again.id, again.kind, again.has_gallery) == (name, "uploaded", True)
     assert load_model(again.folder).checksum == load_model(trained).checksum
+    del private
+    gc.collect()
+    assert again.folder.exists()
+
+
+def test_an_upload_that_nobody_shares_goes_with_its_session(trained, runs):
+    private = shelf.add_model(files_of(trained), runs)
+    folder = private.folder
+    assert folder.exists()
+    del private
+    gc.collect()
+    assert not folder.exists()
+    stale = runs / PRIVATE / "left"
+    stale.mkdir()
+    os.utime(stale, (0, 0))
+    sweep(runs)
+    assert not stale.exists(), "also what a killed server left"
+
+
+def test_an_upload_takes_no_shipped_title_and_is_nobodys_default(trained, runs, monkeypatch):
+    monkeypatch.setattr(library, "SHIPPED", ROOT / "models")
+    first, *_ = library.entries()
+    lie = card_with(trained, title=first.title.upper(), set=first.card["set"], kind="ships")
+    files = [("card.json", io.BytesIO(lie)),
+             *files_of(trained, "model.safetensors", "gallery.safetensors")]
+    shelf.share(shelf.add_model(files, runs, library.shipped_titles()), runs)
+    brought = library.entries()[-1]
+    assert brought.title.endswith(", another model · uploaded")
+    with pytest.raises(FileError, match="a model that ships has this name"):
+        shelf.rename(brought, first.title.replace(" ", "  "), library.shipped_titles())
+    for page in ("verification", "filters"):
+        shown = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run().switch_page(f"pages/{page}.py").run()
+        sidebar = shown.sidebar
+        box = sidebar.multiselect(key="models") if page == "verification" else sidebar.selectbox(key="model")
+        chosen = box.value if isinstance(box.value, list) else [box.value]
+        assert brought.id not in chosen
+        assert any("uploaded" in label for label in box.options)
 
 
 def card_with(trained, **changes):
@@ -458,9 +500,9 @@ def test_too_large_an_upload(trained, runs, monkeypatch):
 def test_a_card_may_say_anything_and_the_page_stands(trained, runs):
     odd = card_with(trained, title="x" * 500, results={"verification": 7}, split={"a": 3}, terms={"licence": ["<b>"]},
                     notes=[{"a": 1}], kind="ships", training={"seconds": "long"})
-    shelf.add_model([("card.json", io.BytesIO(odd)), *files_of(trained, "model.safetensors")], runs)
+    shelf.share(shelf.add_model([("card.json", io.BytesIO(odd)), *files_of(trained, "model.safetensors")], runs), runs)
     entry, = library.entries()
-    assert (entry.kind, entry.title) == ("uploaded", "Uploaded model")
+    assert (entry.kind, entry.title) == ("uploaded", "Uploaded model · uploaded")
     assert "without a gallery" in text_of(opened("Models"))
 
 
@@ -473,9 +515,13 @@ def test_the_uploader_on_the_page(trained, runs):
     for name in shelf.FILES:
         page.file_uploader(key="train_files").upload(name, (trained / name).read_bytes())
     page.button[-1].click().run()
-    assert "on the shelf" in text_of(page)
-    assert library.entries()[0].kind == "uploaded"
-    assert page.selectbox(key="model").value == library.entries()[0].id
+    assert "for you alone" in text_of(page)
+    assert "uploaded by you" in page.selectbox(key="model").options[0]
+    assert "No model is at hand" in text_of(opened("Models")), "another visitor does not see it"
+    page.button(key="train_share").click().run()
+    entry, = library.entries()
+    assert (entry.kind, page.selectbox(key="model").value) == ("uploaded", entry.id)
+    assert entry.title in opened("Models").selectbox(key="model").options
 
 
 # in a browser

@@ -10,13 +10,15 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.text import duration
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.inspection import remarks, thinned
 from qpwl_core.data.preprocessing import FittedRecipe
 from qpwl_core.models.config import preset
 from ui.data.figures import Curve, channel_by_channel, recorded_time, sequence_lengths, split_map
-from ui.library.data import domain_for, recipe_of, recordings_for, split_of, token_of
+from ui.library import elsewhere
+from ui.library.data import OWN, domain_for, recipe_of, recordings_for, split_of, token_of
 from ui.shell.charts import chart
 from ui.shell.controls import forget_unknown
 from ui.shell.frame import KEPT
@@ -208,8 +210,9 @@ def recipe_view(data: str) -> None:
     options = _changed(data)
     try:
         fitted = fitted_recipe(data, token_of(data), tuple(options.items()))
-        seen = fitted.apply(recordings.select(index=[i]))
-    except RecordingsError as error:
+        one = recordings.select(index=[i])
+        seen = in_child(elsewhere.applied, fitted, one) if data.startswith(OWN) else fitted.apply(one)
+    except (RecordingsError, ChildError) as error:
         st.error(sentence_of(error), icon=":material/error:")
         return
     piece = 0
@@ -283,7 +286,8 @@ def _said(value) -> str:
 @st.cache_resource(max_entries=16, scope="session", show_spinner="Measuring the training people …")
 def fitted_recipe(data: str, token: str, options: tuple) -> FittedRecipe:
     """The recipe of an id with the statistics of its training people; a session's own, as uploads are."""
-    return recipe_of(data, **dict(options)).fit(split_of(data).train)
+    recipe, learn = recipe_of(data, **dict(options)), split_of(data).train
+    return in_child(elsewhere.fitted, recipe, learn) if data.startswith(OWN) else recipe.fit(learn)
 
 
 @st.cache_data(max_entries=16, scope="session", show_spinner="Looking at the recordings …")

@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 import torch
 
+from qpwl_core.common.child import in_child
 from qpwl_core.common.paths import desk_place
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.calibration import Calibration, calibrate
@@ -16,6 +17,7 @@ from qpwl_core.desk.database import Desk, Person
 from qpwl_core.desk.decisions import Enrolled
 from qpwl_core.desk.space import gallery_embeddings, space_of, space_of_gallery
 from qpwl_core.desk.storage import is_address
+from ui.library import elsewhere
 from ui.library.data import OWN, recordings_for
 from ui.library.models import Entry, distances_of, gallery_of, model_of
 from ui.shell.palette import COLOURS, colours_of
@@ -122,13 +124,11 @@ def of_data(entry: Entry, data: str, subject: str) -> Sequences:
     if key not in kept:
         recordings = recordings_for(data).select(subjects=subject)
         recordings = recordings.select(index=np.arange(min(len(recordings), MOST_RECORDINGS)))
-        bar = st.progress(0.0, "Embedding …")
         try:
-            seen = model_of(entry).embed(recordings, lambda done, of: bar.progress(done / of, f"{done} of {of}"))
+            with st.spinner("Embedding …"):
+                seen = in_child(elsewhere.embedded, str(entry.folder), recordings)
         except ValueError as error:
             raise RecordingsError(f"this model cannot take these recordings: {error}") from None
-        finally:
-            bar.empty()
         if len(kept) >= 32:
             kept.pop(next(iter(kept)))
         kept[key] = Sequences(seen.values, seen.sources)

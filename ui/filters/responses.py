@@ -6,12 +6,14 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.child import in_child
 from qpwl_core.common.files import FileError
 from qpwl_core.data.datasets import DATASETS
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.model import Model
-from qpwl_core.models.responses import LONGEST, respond, shortened
+from qpwl_core.models.responses import LONGEST, shortened
 from ui.filters.figures import firing
+from ui.library import elsewhere
 from ui.library.data import available_data, domain_for, recordings_for, title_of
 from ui.library.models import Entry, model_of
 from ui.shell.charts import chart
@@ -34,7 +36,7 @@ def show_firing(entry: Entry, k: int) -> None:
             st.page_link("pages/data.py", label="Get recordings", icon=":material/database:")
             return
         one, name, r, channels = _controls(entry, model, fits)
-        response = respond(model, one)
+        response = in_child(elsewhere.responses, str(entry.folder), one)
     except (FileError, ValueError) as error:
         st.info(f"{plain(str(error))[:1].upper()}{plain(str(error))[1:]}.", icon=":material/info:")
         return

@@ -13,21 +13,23 @@ from pathlib import PurePath
 import numpy as np
 import streamlit as st
 
+from qpwl_core.common import bounds
+from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.text import shown
 from qpwl_core.data.datasets import DATASETS, load_dataset
 from qpwl_core.data.datasets.dataset import Dataset
 from qpwl_core.data.domains import DOMAINS
 from qpwl_core.data.errors import RecordingsError
-from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.preprocessing import Recipe, recipe_for
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import Split, split, split_dataset
+from ui.library import elsewhere
+from ui.library.totals import hold
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
 OWN = "own:"
-MAX_FILES = 4                  # uploads that one session keeps
-MAX_BYTES = 256 * 2**20        # of values in one upload
+MAX_FILES, MAX_BYTES = bounds.UPLOADS, bounds.VALUES_BYTES_SESSION
 
 
 @dataclass(frozen=True)
@@ -138,10 +140,14 @@ def take_upload(file, filename: str, rate: float | None = None, domain: str | No
     if name not in kept and len(kept) >= MAX_FILES:
         raise RecordingsError(f"a session keeps at most {MAX_FILES} uploads: remove one first")
     try:
-        found = load_recordings(file, name=filename, rate=rate, max_bytes=MAX_BYTES)
+        file.seek(0)
+        found = in_child(elsewhere.read, file.read(), filename, rate, MAX_BYTES)
+    except ChildError as error:
+        raise RecordingsError(f"{shown(filename)} cannot be read here: {error}") from None
     except RecordingsError as error:           # on a page nobody passes an argument
         raise RecordingsError(str(error).replace(
             "or pass rate=250", "or give its rate on the page Data, under Your own")) from None
+    hold(found, [own.recordings for key, own in kept.items() if key != name])
     if domain is None:
         says = found.info.get("domain", "")
         of_file = "eeg" if filename.lower().endswith((".edf", ".bdf", ".fif")) else "generic"

@@ -9,12 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.common.paths import runs_folder
 from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model, load_model
+from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
@@ -34,7 +36,14 @@ class Entry:
 
     @property
     def title(self) -> str:
-        return self.card.get("title") or f"{self.card['config']['domain']} · {self.method_title} · {self.id}"
+        """What it is called; an upload says that it is one."""
+        title = self.card.get("title") or f"{self.card['config']['domain']} · {self.method_title} · {self.id}"
+        return title + (" · uploaded" if self.kind == "uploaded" else "") + (" by you" if self.private else "")
+
+    @property
+    def private(self) -> bool:
+        """Whether this session uploaded it and has not shared it: nobody else sees it."""
+        return self.folder.parent.name == PRIVATE
 
     @property
     def method(self) -> str:
@@ -50,17 +59,40 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """All models at hand, those that ship first. A folder whose card cannot be read is no model."""
+    """All models at hand: those that ship, those trained here, those uploaded, what this session uploaded last.
+
+    A folder whose card cannot be read is no model; what ships is what lies where those that ship lie.
+    """
     found = []
     for home, kind in ((SHIPPED, "ships"), (runs_folder(), "trained")):
         for folder in sorted(home.glob("[!.]*")) if home.is_dir() else []:       # hidden: coming or going
-            try:
-                card = read_json(folder / "card.json")
-                if card["format"] == "qpwl-model" and card["config"]["method"] in METHODS:
-                    found.append(Entry(folder.name, card.get("kind", kind), folder, card))
-            except (FileError, KeyError, TypeError, NotADirectoryError):
-                continue
-    return found
+            found += _entry(folder, kind) if folder not in [entry.folder for entry in found] else []
+    for private in my_models().values():
+        found += _entry(private.folder, "uploaded")
+    return sorted(found, key=lambda entry: ("ships", "trained", "uploaded").index(entry.kind))
+
+
+def _entry(folder: Path, kind: str) -> list[Entry]:
+    """The model in a folder, where it is one."""
+    try:
+        card = read_json(folder / "card.json")
+        if card["format"] != "qpwl-model" or card["config"]["method"] not in METHODS:
+            return []
+        return [Entry(folder.name, kind if kind == "ships" or card.get("kind") != "uploaded" else "uploaded", folder,
+                      card)]
+    except (FileError, KeyError, TypeError, OSError):
+        return []
+
+
+def my_models() -> dict[str, Private]:
+    """What this session uploaded and has not shared, by id."""
+    alone = get_script_run_ctx(suppress_warning=True) is None      # a test, or a thread: nobody's session
+    return {} if alone else st.session_state.setdefault("my_models", {})
+
+
+def shipped_titles() -> list[str]:
+    """Titles that no other model may have."""
+    return [entry.title for entry in entries() if entry.kind == "ships"]
 
 
 def distinct_titles(entries: Iterable[Entry]) -> dict[str, str]:

@@ -6,19 +6,23 @@ import io
 import os
 import secrets
 import shutil
+import unicodedata
 import zipfile
+from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
+from qpwl_core.common.bounds import MODEL_BYTES
+from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.common.text import shown
-from qpwl_core.models.gallery import load_gallery
-from qpwl_core.models.model import load_model
+from ui.library.elsewhere import check_model
 from ui.library.jobs import remove_folder
 from ui.library.models import Entry
+from ui.library.totals import PRIVATE, Private
 
 FILES = ("card.json", "model.safetensors", "gallery.safetensors")
-LARGEST = 200 * 2**20                 # bytes of all files of an uploaded model, unpacked
+LARGEST = MODEL_BYTES                 # bytes of all files of an uploaded model, unpacked
 LONGEST = 80                          # characters of a title
 PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib")
 # What a card may say beside what load_model checks, and what that must be.
@@ -26,10 +30,11 @@ SAID = {"title": str, "set": str, "terms": dict, "data": dict, "split": dict, "t
         "notes": list, "reproduce": str}
 
 
-def add_model(files: list[tuple[str, BinaryIO]], runs: Path) -> str:
-    """Take in an uploaded model, as its files or as the .zip that `packed` gives; returns its id.
+def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str] = ()) -> Private:
+    """Take in an uploaded model, as its files or as the .zip that `packed` gives; it goes with what is returned.
 
-    It is written into a folder of ours and loaded there: only what loads is kept. A FileError says what is wrong.
+    It is written into a folder of ours, loaded and used in another process: only what can be used is kept. A FileError
+    says what is wrong. ``taken``: titles that it may not have.
     """
     parts = _parts(files)
     for name in FILES[:2]:
@@ -37,27 +42,36 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path) -> str:
             raise FileError(f"{name} is missing: a model is card.json and model.safetensors, and gallery.safetensors "
                             "where there is one")
     name = secrets.token_hex(6)
-    folder = runs / f".upload-{name}"
+    folder, place = runs / f".upload-{name}", runs / PRIVATE / name
     try:
         folder.mkdir(parents=True)
         for part, content in parts.items():
             (folder / part).write_bytes(content)
-        model = load_model(folder)
-        if "gallery.safetensors" in parts and load_gallery(folder).model != model.checksum:
-            raise FileError("gallery.safetensors belongs to other weights than those beside it")
+        in_child(check_model, folder)
         card = read_json(folder / "card.json")
         fixed = ("format", "version", "config", "recipe", "length", "sha256", "versions")
         said = {key: card[key] for key, kind in SAID.items() if isinstance(card.get(key), kind) and _sound(card[key])}
-        said["title"] = checked_title(said.get("title", ""), "Uploaded model")
+        said["title"] = free_title(checked_title(said.get("title", ""), "Uploaded model"), taken)
         write_json(folder / "card.json", {key: card[key] for key in fixed if key in card} | said | {"kind": "uploaded"})
-        os.replace(folder, runs / name)
-    except FileError as error:
+        place.parent.mkdir(exist_ok=True)
+        os.replace(folder, place)
+    except (FileError, ChildError) as error:
         raise FileError(str(error).replace(f"{folder}{os.sep}", "").replace(str(folder), "this")) from None
     except OSError as error:
         raise FileError(f"it cannot be kept: {(error.strerror or str(error)).lower()}") from None
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return name
+    return Private(place)
+
+
+def share(private: Private, runs: Path) -> str:
+    """Put an uploaded model on everybody's shelf; returns its id."""
+    try:
+        os.replace(private.folder, runs / private.folder.name)
+    except OSError as error:
+        raise FileError(f"it cannot be shared: {(error.strerror or str(error)).lower()}") from None
+    private.keep()
+    return private.folder.name
 
 
 def packed(entry: Entry) -> bytes:
@@ -70,10 +84,12 @@ def packed(entry: Entry) -> bytes:
     return content.getvalue()
 
 
-def rename(entry: Entry, title: str) -> None:
-    """Give a model of ours another title."""
+def rename(entry: Entry, title: str, taken: Iterable[str] = ()) -> None:
+    """Give a model of ours another title, none of those that are ``taken``."""
     _ours(entry)
     title = checked_title(title)
+    if alike(title) in map(alike, taken):
+        raise FileError("a model that ships has this name already, and nobody should take one for the other")
     write_json(entry.folder / "card.json", read_json(entry.folder / "card.json") | {"title": title})
 
 
@@ -81,6 +97,16 @@ def remove(entry: Entry) -> None:
     """Delete a model that was trained or uploaded here, and the run it came from."""
     _ours(entry)
     remove_folder(entry.folder)
+
+
+def alike(title: str) -> str:
+    """What is left of a title for the eye: letters and digits, in one case and one form."""
+    return "".join(c for c in unicodedata.normalize("NFKD", title).casefold() if c.isalnum())
+
+
+def free_title(title: str, taken: Iterable[str]) -> str:
+    """A title that none of those ``taken`` can be mistaken for."""
+    return f"{title[:LONGEST - 18]}, another model" if alike(title) in map(alike, taken) else title
 
 
 def checked_title(title: str, otherwise: str | None = None) -> str:

@@ -17,7 +17,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from qpwl_core.common.bounds import STUCK
+from qpwl_core.common.bounds import STUCK, TRAINING_SHARE
+from qpwl_core.common.memory import limit_memory, machine_memory
 from ui.library.job import COPY, find, last_word, state_of, write_state
 
 GRACE = 0.7            # seconds that a step may still take after a stop; then the last checkpoint must do
@@ -223,6 +224,7 @@ def main(folder: Path) -> None:
         import torch
 
         torch.set_num_threads(worker.job.spec["threads"])
+        limit_memory(int(TRAINING_SHARE * machine_memory()))   # a sentence, and not the system's choice of a victim
         note = train_one(worker) if worker.job.spec["kind"] == "train" else train_grid(worker)
         worker.end(state="finished", note=note, eta=0.0)
     except Stopped:

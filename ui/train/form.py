@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import time
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as Unfinished
 from dataclasses import fields, replace
 
 import streamlit as st
@@ -14,13 +11,12 @@ from qpwl_core.common.text import duration
 from qpwl_core.data.datasets import DATASETS
 from qpwl_core.models.config import Config, preset
 from qpwl_core.models.methods import METHODS
-from qpwl_core.training.cost import Cost, measure
+from qpwl_core.training.cost import Cost
 from ui.library.data import (
     OWN,
     available_data,
     domain_for,
     people_in,
-    recordings_for,
     split_of,
     title_of,
     training_problem,
@@ -29,6 +25,7 @@ from ui.library.data import (
 from ui.library.jobs import threads
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.train.cost import cost_of
 
 WHOLE = {"points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
          "layers": (1, 32), "stride": (1, 16)}                       # bounds of the fields that are whole numbers
@@ -190,38 +187,6 @@ def title_for(data: str, config: Config) -> str:
     if method.distance == "wasserstein":
         parts.append(f"p {config.p:g}")
     return " · ".join([*parts, f"{config.iterations} steps", f"seed {config.seed}"])
-
-
-@st.cache_resource
-def _measuring() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="cost")      # one at a time, or they would slow each other
-
-
-@st.cache_resource(max_entries=64, ttl=600, show_spinner=False)      # the machine may be less busy by then
-def _cost(key: str, _config: Config, _learn, _held_out: int) -> Future:
-    future = _measuring().submit(measure, _config, _learn, _held_out, threads())
-    future.begun = time.monotonic()
-    return future
-
-
-def cost_of(data: str, config: Config, wait: float) -> Cost | None:
-    """What the steps of this Config cost, measured once on a thread of its own; None until that is done.
-
-    Raises ValueError where this data cannot be trained on so.
-    """
-    parts = split_of(data)
-    learn = recordings_for(data).select(index=sorted([*parts.index["train"], *parts.index["validation"]]))
-    alike = replace(config, iterations=100, seed=0, learning_rate=1e-3, validate_every=50, patience=0)
-    key = f"{data} {len(learn)} {int(learn.lengths.sum())} {alike}"  # another upload may have the same name
-    future = _cost(key, alike, learn, len(parts.index["test"]))
-    try:
-        return future.result(wait)
-    except Unfinished:
-        if wait == 0:
-            st.progress(min((time.monotonic() - future.begun) / 3, 0.95), "Measuring a few steps, about 3 s …")
-        return None
-    except (RuntimeError, MemoryError) as error:             # what PyTorch says of sizes that do not fit
-        raise ValueError(f"This cannot be trained so: {' '.join(str(error).split())[:200]}") from None
 
 
 def tell_people(data: str) -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.bounds import UPLOADS
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import runs_folder
 from qpwl_core.common.text import duration
 from ui.library import shelf
-from ui.library.models import Entry, choose_model, entries
+from ui.library.models import Entry, choose_model, entries, my_models, shipped_titles
 from ui.shell.text import plain
 from ui.train.live import PAGES, act
 
@@ -18,7 +19,8 @@ def models() -> None:
     """The whole view."""
     if added := st.session_state.pop("train_added", None):
         st.session_state["model"] = added
-        st.success("The model is on the shelf, and chosen.", icon=":material/check_circle:")
+        st.success("The model is at hand, for you alone, and chosen. It goes when you close this tab, unless you share "
+                   "it.", icon=":material/check_circle:")
     entry = choose_model(gallery=False)
     if entry is not None:
         table()
@@ -90,9 +92,13 @@ def details(entry: Entry) -> None:
         with st.container(horizontal=True):
             st.download_button("Download", lambda: shelf.packed(entry), f"{entry.id}.zip", "application/zip",
                                icon=":material/download:", on_click="ignore", key="train_download")
+            if entry.private:
+                with st.popover("Share", icon=":material/group_add:"):
+                    st.markdown("Everyone who uses this app can then use it, and the people of its gallery are seen.")
+                    st.button("Share it with everyone", on_click=_share, args=(entry,), key="train_share")
             if entry.kind != "ships":
                 with st.popover("Rename", icon=":material/edit:"):
-                    st.text_input("Name", entry.title, key=f"title-{entry.id}", max_chars=shelf.LONGEST)
+                    st.text_input("Name", entry.card.get("title", ""), key=f"title-{entry.id}", max_chars=shelf.LONGEST)
                     st.button("Rename it", on_click=_rename, args=(entry,), key="train_rename")
                 with st.popover("Delete", icon=":material/delete:"):
                     st.markdown("Delete this model and its run for good?")
@@ -102,12 +108,20 @@ def details(entry: Entry) -> None:
 
 
 def _rename(entry: Entry) -> None:
-    act(shelf.rename, entry, st.session_state[f"title-{entry.id}"])
+    act(shelf.rename, entry, st.session_state[f"title-{entry.id}"], shipped_titles())
+
+
+def _share(entry: Entry) -> None:
+    act(lambda: shelf.share(my_models()[entry.id], runs_folder()))
+    if not entry.folder.exists():
+        my_models().pop(entry.id, None)
 
 
 def _delete(entry: Entry) -> None:
     st.session_state.pop("model", None)
     act(shelf.remove, entry)
+    if not entry.folder.exists():
+        my_models().pop(entry.id, None)
 
 
 def upload() -> None:
@@ -122,7 +136,11 @@ def upload() -> None:
     if not sent:
         return
     try:
-        st.session_state["train_added"] = shelf.add_model([(file.name, file) for file in files], runs_folder())
+        if len(my_models()) >= UPLOADS:
+            raise FileError(f"a session keeps at most {UPLOADS} uploaded models of its own: delete or share one first")
+        private = shelf.add_model([(file.name, file) for file in files], runs_folder(), shipped_titles())
+        my_models()[private.folder.name] = private
+        st.session_state["train_added"] = private.folder.name
     except FileError as error:
         st.error(plain(str(error)[:1].upper() + str(error)[1:]), icon=":material/error:")
     else:

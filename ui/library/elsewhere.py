@@ -1,0 +1,64 @@
+"""What pages have done in another process (`qpwl_core/common/child.py`): nothing here knows of pages."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from qpwl_core.common.files import FileError
+from qpwl_core.data.loading import load_recordings
+from qpwl_core.data.preprocessing import FittedRecipe, Recipe
+from qpwl_core.data.recordings import Recordings
+
+
+def read(content: bytes, name: str, rate: float | None, max_bytes: int) -> Recordings:
+    """An uploaded file."""
+    return load_recordings(io.BytesIO(content), name=name, rate=rate, max_bytes=max_bytes, lazy=False)
+
+
+def fitted(recipe: Recipe, recordings: Recordings) -> FittedRecipe:
+    """A recipe with the statistics of these recordings."""
+    return recipe.fit(recordings)
+
+
+def applied(recipe: FittedRecipe, recordings: Recordings) -> Recordings:
+    """What a recipe makes of recordings."""
+    return recipe.apply(recordings)
+
+
+def check_model(folder: Path) -> None:
+    """Load what lies in a folder as a model with its gallery, and use both: a FileError says what is wrong."""
+    import numpy as np
+
+    from qpwl_core.models.gallery import load_gallery
+    from qpwl_core.models.model import load_model
+
+    model = load_model(folder)
+    if (folder / "gallery.safetensors").exists():
+        gallery = load_gallery(folder)
+        if gallery.model != model.checksum:
+            raise FileError("gallery.safetensors belongs to other weights than those beside it")
+        if not np.isfinite(gallery.distances()).all():
+            raise FileError("gallery.safetensors holds values so large that their distances are not finite")
+
+
+def embedded(folder: str, recordings: Recordings):
+    """What the model in a folder sees in recordings."""
+    from qpwl_core.models.model import load_model
+
+    return load_model(folder).embed(recordings)
+
+
+def responses(folder: str, one: Recordings):
+    """Where the filters of the model in a folder fire in one sequence."""
+    from qpwl_core.models.model import load_model
+    from qpwl_core.models.responses import respond
+
+    return respond(load_model(folder), one)
+
+
+def distances(folder: str, part: str, measure: str | None, points: int | None, p: float | None):
+    """Distances between all sequences of one part of the gallery in a folder, (n, n)."""
+    from qpwl_core.models.gallery import load_gallery
+
+    return load_gallery(folder).part(part).distances(measure, points, p)
