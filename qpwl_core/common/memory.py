@@ -9,7 +9,7 @@ from pathlib import Path
 try:
     import resource
 except ImportError:                              # not on Windows
-    resource = None                              # type: ignore[assignment]
+    resource = None                              # type: ignore[assignment]  # a module, where there is one
 
 PLENTY = 2**62
 
@@ -38,7 +38,7 @@ def unlimited() -> None:
 def used_memory() -> int:
     """Bytes that this process could write to; 0 where the system does not say."""
     try:
-        return int(Path("/proc/self/statm").read_text().split()[5]) * os.sysconf("SC_PAGE_SIZE")
+        return int(Path("/proc/self/statm").read_text(encoding="utf-8").split()[5]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, AttributeError, IndexError):
         return 0
 
@@ -49,10 +49,10 @@ def machine_memory() -> int:
     with contextlib.suppress(OSError, ValueError, AttributeError):
         found.append(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     with contextlib.suppress(OSError, IndexError):
-        group = Path("/proc/self/cgroup").read_text().strip().split("::", 1)[1].lstrip("/")
+        group = Path("/proc/self/cgroup").read_text(encoding="utf-8").strip().split("::", 1)[1].lstrip("/")
         for place in (Path("/sys/fs/cgroup") / group, Path("/sys/fs/cgroup")):
             with contextlib.suppress(OSError, ValueError):
-                found.append(int((place / "memory.max").read_text()))
+                found.append(int((place / "memory.max").read_text(encoding="utf-8")))
     if resource is not None:
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         found += [soft] if soft != resource.RLIM_INFINITY else []

@@ -47,7 +47,7 @@ def choose_models() -> list[Entry]:
     alike = sorted((i for i, entry in at_hand.items() if _data_of(entry) == _data_of(first)),
                    key=lambda i: order.index(at_hand[i].method))
     ours = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl") and at_hand[i].kind == "ships"]
-    default = ours if first.id in ours else [first.id, *ours]    # what somebody else brought is nobody's default
+    default = ours if ours and first.kind == "ships" else [first.id, *ours]   # what others brought is no default
     options, labels = alike + [i for i in at_hand if i not in alike], distinct_titles(at_hand.values())
     place = st.expander("Models", icon=":material/tune:") if presenting() else st.sidebar
     chosen = place.multiselect("Models", options, default[:2], key="models",
