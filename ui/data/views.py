@@ -17,6 +17,8 @@ from qpwl_core.data.inspection import remarks, thinned
 from qpwl_core.data.preprocessing import FittedRecipe
 from qpwl_core.models.config import preset
 from ui.data.figures import Curve, channel_by_channel, recorded_time, sequence_lengths, split_map
+from ui.data.ink import MEANING as INK_MEANING
+from ui.data.ink import changed_steps, ink, ink_after, is_ink
 from ui.library import elsewhere
 from ui.library.data import OWN, domain_for, recipe_of, recordings_for, split_of, token_of
 from ui.shell.charts import chart
@@ -46,15 +48,7 @@ MEANING = {            # of the options of all recipes
     "margin": "seconds around a lost sample that are lost too: the lid still covers the pupil",
     "saturation": "°/s at which the slow velocity channel, a tanh, begins to bend",
     "validity": "one channel per eye that is 1 where it was seen and 0 where it was lost",
-    "pause": "seconds that the pen may be up or still at a stretch; the rest is cut out",
-    "longest": "seconds that are kept, and what follows is cut off; none is all",
-    "pen_up": "while the pen is up: keep positions, hold the last one, or drop those samples",
-    "smooth": "seconds, deviation of a Gaussian over the positions",
-    "centre": "positions from the middle of the ink", "size": "divided by the size of the ink, so that devices compare",
-    "position": "x and y are seen: forgers copy the shape well", "velocity": "velocity in x and y is seen",
-    "log_speed": "the logarithm of the speed is seen", "direction": "the direction is seen, as cosine and sine",
-    "curvature": "radians per second are seen", "pressure": "the pressure is seen, relative to the signature's mean",
-    "down": "whether the pen touches is seen",
+    **INK_MEANING,
 }
 EEG_STEPS = {"Steps between samples": "change", "Whitened": "whiten", "One loudness": "equalise",
              "Compressed": "compress"}     # each an option of the recipe, on or off
@@ -105,6 +99,8 @@ def sequences_view(data: str) -> None:
     for column, side, default in zip(st.columns(2, gap="large"), ("one", "other"), (0, 1), strict=True):
         with column:
             sides.append(_one_sequence(recordings, people, side, min(default, len(people) - 1)))
+            if domain_for(data) == "signature" and is_ink(recordings):
+                ink(recordings, sides[-1][1], f"data-ink-{side}")
     names = _channels(recordings.channels, "data_channels")
     if not names:
         st.info("Choose a channel to see.", icon=":material/show_chart:")
@@ -131,7 +127,7 @@ def _one_sequence(recordings, people, side, default) -> tuple[str, int]:
     forget_unknown(f"data_{side}", people)
     person = who.selectbox("One person" if side == "one" else "Another person", people, index=default,
                            key=f"data_{side}", **KEPT)
-    own = np.flatnonzero(recordings.subjects == person)
+    own = np.flatnonzero(recordings.claims == person)              # and what imitates them
     labels = [str(n + 1) if recordings.stimuli is None else f"{n + 1} · {recordings.stimuli[i]}"
               for n, i in enumerate(own)]
     forget_unknown(f"data_{side}_sequence", labels)
@@ -221,6 +217,11 @@ def recipe_view(data: str) -> None:
         piece = st.slider("Window", 1, len(seen), key="data_piece", **KEPT) - 1
     left, right = st.columns(2, gap="large")
     colour = colours_of(people)[person]
+    if domain_for(data) == "signature" and is_ink(recordings):
+        with left:
+            ink(recordings, i, "data-ink-before")
+        with right:
+            ink_after(recordings, i, options, "data-ink-after")
     with left:
         values = recordings.sequences[i]
         st.markdown(f"**Before**: {len(values) / recordings.rate:.2f} s, {len(recordings.channels)} channels at "
@@ -267,6 +268,8 @@ def _changed(data: str) -> dict:
             chosen = {option: name in steps for name, option in EEG_STEPS.items()}
             return {"baseline": None if baseline == "none" else baseline, "clip": clip,
                     **chosen, "compress": (declared["compress"] or 1.0) if chosen["compress"] else None}
+        if "pen_up" in declared:
+            return changed_steps(declared, recordings_for(data).channels)
         if "lost" in declared:
             one, two = st.columns(2)
             return {"lost": one.segmented_control("Lost samples", ("hold", "drop"), default="hold", required=True,
