@@ -8,6 +8,9 @@
 #include <cmath>
 #include <cstdint>
 #include <vector>
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
 
 #if defined(__AVX512F__)
 constexpr int LANES = 16;
@@ -24,11 +27,18 @@ typedef double D __attribute__((vector_size(8 * LANES)));
 
 static inline F all(float x) { return F{} + x; }
 static inline F magnitude(F x) { return (F)((I)x & 0x7fffffff); }
+#if defined(__AVX512F__)
+static inline F larger(F x, F y) { return (F)_mm512_max_ps((__m512)x, (__m512)y); }
+static inline F smaller(F x, F y) { return (F)_mm512_min_ps((__m512)x, (__m512)y); }
+#else
 static inline F larger(F x, F y) { return x > y ? x : y; }
 static inline F smaller(F x, F y) { return x < y ? x : y; }
+#endif
 static inline F safe(F x) { return x == 0.0f ? all(1.0f) : x; }  // a divisor whose numerator is zero too
 static inline bool any(I mask) {
-#if defined(__AVX__) && !defined(__AVX512F__)
+#if defined(__AVX512F__)
+    return _mm512_test_epi32_mask((__m512i)mask, (__m512i)mask);
+#elif defined(__AVX__)
     return __builtin_ia32_movmskps256((F)mask);
 #else
     int32_t found = 0;
@@ -118,6 +128,83 @@ struct OrderThree {
     static inline F root(F sum) { return exp2_of(log2_of(sum) * (1.0f / 3)); }
 };
 
+// Any real p, a distance alone. With F(d) = d |d|^p, which neighbouring segments share, a segment is
+// (F(d1) − F(d0)) / (q (d1 − d0)); where d0 and d1 are alike, q s <= alike, the series of closed_form.py as a polynomial of
+// degree 4. Differences are divided by a power of two near those of three knots; sums outside [least, most] are done again
+// by OrderAny.
+struct OrderReal {
+    static constexpr float least = 1e-24f, most = 1e24f, alike = 0.5f;
+    double order;
+    float p, edge, floor, g[5];       // edge: s up to which ends are alike; g: q times the series, error 1e-7 of it
+#if defined(__AVX512F__)
+    F inverses, logs;                 // of 16 mantissas, and p times the log2 of the mantissas
+#endif
+    explicit OrderReal(double order) : order(order), p(order), edge(alike / (order + 1)), floor(std::exp2(-100 / order)) {
+        double node[5], value[5], sum[5] = {};
+        for (int i = 0; i < 5; i++) {                       // at Chebyshev's nodes of [0, edge], by Newton's differences
+            node[i] = edge * (1 + std::cos(M_PI * (2 * i + 1) / 10)) / 2, value[i] = 0;
+            double term = 1;
+            for (int k = 0; k < 32; k++) value[i] += term / (k + 1), term *= -(order - k) / (k + 1) * node[i];
+        }
+        for (int k = 1; k < 5; k++)
+            for (int i = 4; i >= k; i--) value[i] = (value[i] - value[i - 1]) / (node[i] - node[i - k]);
+        for (int i = 4; i >= 0; i--) {
+            for (int k = 4; k > 0; k--) sum[k] = sum[k - 1] - node[i] * sum[k];
+            sum[0] = value[i] - node[i] * sum[0];
+        }
+        for (int k = 0; k < 5; k++) g[k] = (order + 1) * sum[k];
+#if defined(__AVX512F__)
+        for (int i = 0; i < LANES; i++) {
+            inverses[i] = 1 / (1 + (i + 0.5) / LANES);
+            logs[i] = order * (3.8e-8 - std::log2((double)inverses[i]));
+        }
+#endif
+    }
+    // x^p for x > 0. p log2(x) is p times the exponent, exactly, and p times the log2 of the mantissa m, with an error of
+    // 4e-8 in log2: by degree 3 about one of 16 inverses where a register holds them, else by degree 8. 2^f: degree 5, 8e-8.
+    inline F power(F x) const {
+#if defined(__AVX512F__)
+        const F e = (F)_mm512_getexp_ps((__m512)x), m = (F)_mm512_getmant_ps((__m512)x, _MM_MANT_NORM_1_2, _MM_MANT_SIGN_zero);
+        const __m512i place = _mm512_srli_epi32((__m512i)x, 19);                    // first four digits of the mantissa
+        const F r = m * (F)_mm512_permutexvar_ps(place, (__m512)inverses) - 1.0f;
+        const F l = r * (r * (r * (4.812297731e-01f * p) - 7.216789085e-01f * p) + 1.442694965e+00f * p)
+                    + (F)_mm512_permutexvar_ps(place, (__m512)logs);
+        const F n = (F)_mm512_roundscale_ps((__m512)(p * e + l), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+        return (F)_mm512_scalef_ps((__m512)exp2_near(p * e - n + l), (__m512)n);
+#else
+        const F e = __builtin_convertvector(((I)x >> 23) - 127, F), m = (F)(((I)x & 0x7fffff) | 0x3f800000) - 1.5f;
+        F l = all(-8.874696644e-03f);
+        for (float k : {1.477872077e-02f, -2.068585496e-02f, 3.746293751e-02f, -7.128301135e-02f, 1.425263702e-01f,
+                        -3.205976659e-01f, 9.617959717e-01f, 5.849624945e-01f}) l = l * m + k;
+        const F n = smaller((p * e + p * l + 12582912.0f) - 12582912.0f, all(127.0f)), f = p * e - n + p * l;
+        return exp2_near(smaller(f, all(1.0f))) * (F)((__builtin_convertvector(n, I) + 127) << 23);
+#endif
+    }
+    static inline F exp2_near(F f) {                                                // 2^f for |f| <= 1/2
+        F s = all(1.340043217e-03f);
+        for (float k : {9.676037098e-03f, 5.550327214e-02f, 2.402210736e-01f, 6.931472067e-01f, 1.0f}) s = s * f + k;
+        return s;
+    }
+    // q times the mean of |linear|^p between the ends d0 and d1, given x = |d|, r = |d|^p and F(d) of both.
+    inline F mean(F d0, F d1, F x0, F x1, F r0, F r1, F f0, F f1) const {
+        const F rise = d1 - d0, gap = magnitude(rise), h = larger(x0, x1), r = larger(r0, r1);
+#if defined(__AVX512F__)
+        const __mmask16 direct = _mm512_cmp_ps_mask((__m512)gap, (__m512)(edge * h), _CMP_GT_OQ);
+        const F below = (F)_mm512_mask_blend_ps(direct, (__m512)h, (__m512)rise);
+        F one_over = (F)_mm512_rcp14_ps((__m512)below);
+        one_over = one_over + one_over * (1.0f - below * one_over);                 // Newton: 28 digits of 14
+        const F s = gap * one_over, series = r * ((((s * g[4] + g[3]) * s + g[2]) * s + g[1]) * s + g[0]);
+        return (F)_mm512_mask_mul_ps((__m512)series, direct, (__m512)(f1 - f0), (__m512)one_over);
+#else
+        const I direct = gap > edge * h;
+        const F one_over = 1.0f / (direct ? rise : h), s = gap * one_over;
+        const F series = r * ((((s * g[4] + g[3]) * s + g[2]) * s + g[1]) * s + g[0]);
+        return direct ? (f1 - f0) * one_over : series;
+#endif
+    }
+    F root(F sum) const { return exp2_of(log2_of(sum) * (1 / p)); }
+};
+
 struct OrderAny {
     static constexpr bool scaled = true;
     float p, q, c[TERMS];
@@ -164,12 +251,13 @@ struct OrderAny {
 
 // W_p of one filter, one query against a tile. b holds L vectors of LANES references.
 
-struct Scale { F to_one, magnitude; };  // two factors, so that 1/largest cannot overflow
+struct Scale { F near_one, to_one, magnitude; };  // two factors, so that neither 1/largest nor what it is made of overflows
 
 static inline Scale scale_of(const float* a, const float* b, int L) {
     F top = F{};
     for (int j = 0; j < L; j++) top = larger(top, magnitude(a[j] - load(b + j * LANES)));
-    return {1.0f / safe(top * 0x1p64f), top};
+    const F near_one = top < 1.0f ? all(0x1p64f) : all(0x1p-64f);
+    return {near_one, 1.0f / safe(top * near_one), top};
 }
 
 template <class Order>
@@ -189,13 +277,28 @@ static inline F filter(const OrderOne&, const float* a, const float* b, const fl
 
 static F filter(const OrderAny& order, const float* a, const float* b, const float* w, int L) {
     Scale scale = scale_of(a, b, L);
-    F before = (a[0] - load(b)) * 0x1p64f * scale.to_one, r = power(magnitude(before), order.p), sum = F{};
+    F before = (a[0] - load(b)) * scale.near_one * scale.to_one, r = power(magnitude(before), order.p), sum = F{};
     for (int j = 1; j < L; j++) {
-        F d = (a[j] - load(b + j * LANES)) * 0x1p64f * scale.to_one, rd = power(magnitude(d), order.p);
+        F d = (a[j] - load(b + j * LANES)) * scale.near_one * scale.to_one, rd = power(magnitude(d), order.p);
         sum += w[j - 1] * order.mean(before, d, r, rd);
         before = d, r = rd;
     }
     return scale.magnitude * order.root(sum);
+}
+
+static inline F filter(const OrderReal& order, const float* a, const float* b, const float* w, int L) {
+    F some = F{};                                                        // the size of the difference at a few knots
+    for (int j : {0, L / 2, L - 1}) some = larger(some, magnitude(a[j] - load(b + j * LANES)));
+    const F size = (F)((I)smaller(larger(some, all(1e-30f)), all(1e30f)) & 0x7f800000), scale = 1.0f / size;
+    F d0 = (a[0] - load(b)) * scale, x0 = larger(magnitude(d0), all(order.floor)), r0 = order.power(x0), f0 = d0 * r0, sum = F{};
+    for (int j = 1; j < L; j++) {
+        const F d1 = (a[j] - load(b + j * LANES)) * scale, x1 = larger(magnitude(d1), all(order.floor));
+        const F r1 = order.power(x1), f1 = d1 * r1;
+        sum += w[j - 1] * order.mean(d0, d1, x0, x1, r0, r1, f0, f1);
+        d0 = d1, x0 = x1, r0 = r1, f0 = f1;
+    }
+    if (any(~((sum >= OrderReal::least) & (sum <= OrderReal::most)))) return filter(OrderAny(order.order), a, b, w, L);
+    return size * order.root(sum * (1 / (order.p + 1)));
 }
 
 template <class Order>
@@ -248,11 +351,11 @@ static void backward(const Order& order, const float* a, const float* tiles, con
             for (int64_t i = 0; i < Q; i++) {
                 const float* query = a + (i * K + k) * L;
                 const F above = load(outer + (per_filter ? (tile * Q + i) * K + k : tile * Q + i) * LANES);
-                const Scale scale = Order::scaled ? scale_of(query, b, L) : Scale{all(0x1p-64f), all(1.0f)};
-                F d0 = (query[0] - load(b)) * 0x1p64f * scale.to_one, r0 = knot_power(order, d0), sum = F{};
+                const Scale scale = Order::scaled ? scale_of(query, b, L) : Scale{all(1.0f), all(1.0f), all(1.0f)};
+                F d0 = (query[0] - load(b)) * scale.near_one * scale.to_one, r0 = knot_power(order, d0), sum = F{};
                 by_knot[0] = F{};
                 for (int64_t j = 1; j < L; j++) {
-                    F d1 = (query[j] - load(b + j * LANES)) * 0x1p64f * scale.to_one, r1 = knot_power(order, d1), g0, g1;
+                    F d1 = (query[j] - load(b + j * LANES)) * scale.near_one * scale.to_one, r1 = knot_power(order, d1), g0, g1;
                     F f = gradient_at(order, d0, d1, r0, r1, g0, g1);
                     by_knot[j - 1] += w[j - 1] * g0, by_knot[j] = w[j - 1] * g1, by_width[j - 1] = f, sum += w[j - 1] * f;
                     d0 = d1, r0 = r1;
@@ -352,7 +455,7 @@ int64_t qpwl_lanes() { return LANES; }
 void qpwl_forward(const float* a, const float* tiles, const float* w, float* out, double p, int64_t per_filter, int64_t threads, int64_t columns,
                   int64_t first, int64_t Q, int64_t R, int64_t K, int64_t L) {
     auto run = [&](const auto& order) { forward(order, a, tiles, w, out, columns, first, Q, R, K, L, threads, per_filter); };
-    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else if (p == 3) run(OrderThree()); else run(OrderAny(p));
+    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else if (p == 3) run(OrderThree()); else run(OrderReal(p));
 }
 
 // outer (T, Q, LANES) or (T, Q, K, LANES); the gradients have the shapes of what they belong to, grad_w (K, L-1).

@@ -377,3 +377,20 @@ def test_bad_vectors_are_named(distance):
 def test_levels_that_span_different_ranges_are_refused():
     with pytest.raises(ValueError, match="same range"):
         wasserstein(A, A, RISING, levels_b=torch.tensor([0.1, 0.2, 0.5, 1.0]))
+
+
+@pytest.mark.parametrize("scale", [1e-30, 1e-12, 1e-3, 1.0, 1e3, 1e12, 1e30])
+@pytest.mark.parametrize("p", [1.0001, 1.5, 2.5, 7.3, 40.0])
+def test_real_p_in_float32_is_exact_at_every_scale(p, scale):
+    """Also where three knots tell nothing of the size of a difference, where ends are alike, and where they cross."""
+    random = torch.Generator().manual_seed(0)
+    a, b = (torch.randn(n, 3, 18, generator=random).sort(-1).values for n in (7, 40))
+    a[3], a[4], b[5] = a[2] + 1, a[2] + torch.linspace(-1e-3, 1e-3, 18), a[1]      # b[5]: no difference at all
+    b[6] = a[1]
+    b[6, :, 3], b[6, :, 12] = a[1, :, 3] - 3, a[1, :, 12] + 1e-4                     # nothing at the three knots
+    levels = torch.linspace(0, 1, 18) ** 1.3
+    a, b = a * scale, b * scale
+    found = pairwise_wasserstein(a, b, levels, p, per_filter=True).double()
+    exact = pairwise_wasserstein(a.double(), b.double(), levels.double(), p, per_filter=True)
+    torch.testing.assert_close(found, exact, rtol=2e-6, atol=0)
+    torch.testing.assert_close(pairwise_wasserstein(a, b, levels, p).double(), exact.sum(-1), rtol=1e-6, atol=0)
