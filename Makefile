@@ -10,7 +10,7 @@ PORT ?= 8501
 .DELETE_ON_ERROR:
 
 run: .venv/.run
-	$(BIN)/streamlit run app.py --server.port $(PORT)
+	$(BIN)/python -m ui.serve --server.port $(PORT)
 
 setup: .venv/.run
 

@@ -98,7 +98,7 @@ def main() -> None:
     args = options.parse_args()
     import torch._dynamo  # noqa: F401  (what a training imports, so that a forked one starts at once)
 
-    import qpwl_core.training.loop  # noqa: F401
+    import qpwl_core.training.loop  # noqa: F401  (likewise)
     from qpwl_core.data.simulate import simulate_eeg
     from qpwl_core.transport.kernels import kernels
 

@@ -44,7 +44,7 @@ def licence_of(distribution: metadata.Distribution) -> str:
 
 def requirements(file: str) -> list[str]:
     """The names in a requirements file."""
-    lines = (ROOT / file).read_text().splitlines()
+    lines = (ROOT / file).read_text(encoding="utf-8").splitlines()
     return [found.group() for line in lines if (found := re.match(r"[A-Za-z][\w.-]*", line))]
 
 

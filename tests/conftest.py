@@ -87,7 +87,7 @@ def smoke(tmp_path_factory):
     out = tmp_path_factory.mktemp("study") / "results"
     command = [sys.executable, "-m", "qpwl_core", "study", "--preset", "smoke", "--out", str(out),
                "--results", str(out / "RESULTS.md"), "--ship", str(out / "models")]
-    listening = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # noqa: E731  (a shell's background job is deaf)
+    listening = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
     with subprocess.Popen(command, cwd=ROOT, start_new_session=True, text=True, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, preexec_fn=listening) as first:
         while first.poll() is None and not list(out.glob("runs/*/checkpoint.safetensors")):

@@ -5,9 +5,11 @@ Imports inside functions count like any other: what is loaded later is needed al
 
 import ast
 import pkgutil
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
 
 import pytest
 
@@ -202,3 +204,22 @@ def test_no_fragment_inside_a_fragment():
                     todo += named.get(called, [])
             assert not seen & fragments - {name}, f"{name} starts another fragment"
     assert seen_any, "or this test sees nothing"
+
+
+def test_every_exception_to_a_check_has_its_reason_beside_it():
+    for folder in ("qpwl_core", "ui", "pages", "scripts", "benchmarks", "tests"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            lines = path.read_text(encoding="utf-8").splitlines()
+            for number, line in enumerate(lines, 1):
+                if re.search(r"#\s*(noqa|type: ignore)", line) and path != Path(__file__):
+                    told = re.search(r"(noqa: [A-Z0-9, ]+|type: ignore\[[\w, -]+\])\s+[(#] ?\w", line)
+                    assert told, f"{path}:{number}"
+
+
+def test_text_is_read_and_written_as_utf_8_whatever_the_system():
+    """Windows has another default."""
+    for folder in ("qpwl_core", "ui"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            for call in re.findall(r"\b(?:read|write)_text\(.*", path.read_text(encoding="utf-8")):
+                assert "encoding=" in call, f"{path}: {call}"
+

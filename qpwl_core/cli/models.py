@@ -37,6 +37,8 @@ from qpwl_core.data.domains import DOMAINS
          argument("--channel-dropout", type=float, metavar="FRACTION", help="of the channels that a batch hides"),
          argument("--pyramid", metavar="S+S", help="of qp-wl-pyramid: pieces of each storey (1+2+4)"),
          argument("--forgeries", type=int, metavar="F", help="of each person in a batch, as negatives of that person"),
+         argument("--one-threshold", action=argparse.BooleanOptionalAction,
+                  help="in a loss on pairs, the negatives of all are those of each"),
          argument("--device-copies", type=int, metavar="C", help="of each sequence, as another device records it"),
          argument("--recipe", dest="options", action="append", default=[], metavar="NAME=VALUE",
                   help="an option of the preprocessing, as whiten=false or compress=3; may be given again"),

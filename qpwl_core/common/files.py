@@ -110,7 +110,7 @@ def read_tensors(path: Path, check: Callable[[dict[str, tuple[int, ...]]], None]
             if not isinstance(facts, dict):
                 raise ValueError("facts")
             if check is not None:
-                check({name: tuple(file.get_slice(name).get_shape()) for name in file.keys()})  # noqa: SIM118
+                check({name: tuple(file.get_slice(name).get_shape()) for name in file.keys()})  # noqa: SIM118  (no dict)
             return {name: file.get_tensor(name) for name in file.keys()}, facts  # noqa: SIM118  (no mapping)
     except FileNotFoundError:
         raise FileError(f"{path} is not there") from None

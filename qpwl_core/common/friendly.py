@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from hashlib import blake2b
 
@@ -18,21 +19,24 @@ Pond Quill Rain Reed Ridge River Rook Rose Sage Shore Snow Stone Storm Swan Vale
 FIRST, LAST = GIVEN.split(), FAMILY.split()
 
 
+NAME = re.compile(r"[^\W\d_]+([ '’-][^\W\d_]+)*")          # letters alone: somebody was called so
+
+
 def friendly_names(ids: Iterable[str]) -> dict[str, str]:
-    """A name for each id, drawn by the id alone; of two in a set that drew the same, the later one draws again.
+    """A name for each id, drawn by the id alone, so that a person has one name in every set they are part of.
 
-    >>> friendly_names(["04", "09"]) == {**friendly_names(["04"]), **friendly_names(["09"])}
-    True
+    Two may draw the same: whoever shows names to tell people apart shows the id beside. An id that is a name stays.
+
+    >>> friendly_names(["04", "Ann"])["Ann"], friendly_names(["04"])["04"] == friendly_names(["04", "09"])["04"]
+    ('Ann', True)
     """
-    found: dict[str, str] = {}
-    for person in sorted(set(ids)):
-        turn = 0
-        while (name := _drawn(person, turn)) in found.values():
-            turn += 1
-        found[person] = name
-    return found
+    return {person: person if _is_name(person) else _drawn(person) for person in sorted(set(ids))}
 
 
-def _drawn(person: str, turn: int) -> str:
-    number = int.from_bytes(blake2b(f"{turn} {person}".encode(), digest_size=8).digest(), "big")
+def _is_name(person: str) -> bool:
+    return len(person) > 1 and not person.isupper() and NAME.fullmatch(person) is not None
+
+
+def _drawn(person: str) -> str:
+    number = int.from_bytes(blake2b(f"0 {person}".encode(), digest_size=8).digest(), "big")
     return f"{FIRST[number % len(FIRST)]} {LAST[number // len(FIRST) % len(LAST)]}"

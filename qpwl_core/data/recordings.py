@@ -50,7 +50,7 @@ class Recordings:
                      imitates: ArrayLike | None = None) -> None: ...
 
     def __post_init__(self):
-        put = lambda name, value: object.__setattr__(self, name, value)  # noqa: E731  (the class is frozen)
+        put = lambda name, value: object.__setattr__(self, name, value)
         put("channels", tuple(_names(self.channels, "channels").tolist()))
         if wrong := bounds.within("the number of channels", len(self.channels), 1, bounds.CHANNELS):
             raise RecordingsError(wrong)

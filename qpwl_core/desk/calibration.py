@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpwl_core.common.text import counted
+from qpwl_core.evaluation.bootstrap import percentiles, resample_people, too_few_people
 from qpwl_core.evaluation.metrics import smallest_rate
 
-REPEATS = 20
+REPEATS, RESAMPLES = 20, 300
 DEFAULT_FMR = 0.1
 
 
@@ -34,6 +35,7 @@ class Calibration:
     trials: int              # of strangers that share no presented sequence
     refused: float | None    # share of owners among the calibration people who would be sent away
     owners: int              # trials of owners behind that
+    promised: tuple[float, float] = (0.0, 1.0)   # what share of strangers may get in, had other people been there
 
     @property
     def aimed(self) -> float:
@@ -44,6 +46,18 @@ class Calibration:
     def measurable(self) -> bool:
         """Whether at least three strangers could be expected to get in."""
         return self.aimed >= smallest_rate(self.trials)
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether so few calibration people cannot promise the wanted rate."""
+        return too_few_people(self.people, self.promised, self.fmr)
+
+    @property
+    def promise(self) -> str:
+        """How sure the wanted rate is, in a sentence."""
+        low, high = (f"{100 * rate:.0f}" for rate in self.promised)
+        start = "Too few calibration people to promise this" if self.doubtful else "How sure that is"
+        return f"{start}: with other people in their place {low} to {high} % of strangers would get in."
 
     @property
     def note(self) -> str:
@@ -81,7 +95,7 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
         raise ValueError(f"a threshold for a false match rate needs at least two calibration people with {n} "
                          f"sequences, and there are {int((counts >= n).sum())}: set the threshold by hand")
     emulated, random = min(enrolled, len(names) - 1), np.random.default_rng(seed)
-    of_strangers, of_owners = [], []
+    of_strangers, of_owners, desks = [], [], []
     for _ in range(REPEATS):
         rows = [random.permutation(np.flatnonzero(person == j)) for j in range(len(names))]
         kept = [theirs[:max(1, min(sequences, len(theirs) - n))] for theirs in rows]
@@ -91,14 +105,36 @@ def calibrate(distances: np.ndarray, subjects: np.ndarray, fmr: float, *, n: int
             groups = near[theirs[:len(theirs) // n * n]].reshape(-1, n, len(names)).mean(1)         # (probes, C)
             others = random.permutation(np.delete(np.arange(len(names)), i))
             others = others[:len(others) // emulated * emulated].reshape(-1, emulated)         # disjoint desks
-            of_strangers.append(groups[:, others].min(2).ravel())
+            nearest = groups[:, others].min(2)                                                 # (probes, desks)
+            of_strangers.append(nearest.ravel())
+            desks.append((i, others, nearest))
             of_owners.append(_genuine_distances(distances, theirs[len(kept[i]):], kept[i], n, sources))
     strangers, owners = np.sort(np.concatenate(of_strangers)), np.concatenate(of_owners)
     trials = int((counts // n).sum()) * ((len(names) - 1) // emulated)
     aimed = 1 - (1 - fmr) ** (emulated / enrolled)
     threshold = float(np.nextafter(strangers[int(aimed * len(strangers))], -np.inf))
+    promised = _resampled_rate(desks, threshold, len(names), enrolled / emulated, smallest_rate(trials))
     return Calibration(threshold, fmr, n, enrolled, sequences, len(names), emulated, trials,
-                       float(np.mean(owners > threshold)) if len(owners) else None, len(owners) // REPEATS)
+                       float(np.mean(owners > threshold)) if len(owners) else None, len(owners) // REPEATS, promised)
+
+
+def _resampled_rate(desks, threshold: float, people: int, more: float, least: float) -> tuple[float, float]:
+    """The interval of the share of strangers let in, with the calibration people resampled.
+
+    A stranger i at a desk of some others counts c_i times how often those were drawn on average: with one enrolled,
+    c_i · c_j, as everywhere. ``more``: how many times as many people are enrolled as in the trials. Where nobody got
+    in, up to ``least`` may have been missed (the rule of three).
+    """
+    counts = resample_people(people, RESAMPLES)                                                # (B, C)
+    inside, total = np.zeros(len(counts)), np.zeros(len(counts))
+    for i, others, nearest in desks:
+        weight = counts[:, i, None] * counts[:, others].mean(2)                                # (B, desks)
+        inside += weight @ (nearest <= threshold).sum(0)
+        total += weight.sum(1) * len(nearest)
+    rate = np.divide(inside, total, out=np.zeros_like(inside), where=total > 0)
+    low, high = percentiles(rate)
+    low, high = (1 - (1 - each) ** more for each in (low, min(1.0, max(high, least))))
+    return low, high
 
 
 def _genuine_distances(distances, left: np.ndarray, kept: np.ndarray, n: int, sources) -> np.ndarray:

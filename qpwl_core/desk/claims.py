@@ -43,7 +43,7 @@ class Rule:
 
     def rates(self, theta: float) -> dict[str, float | None]:
         """Of the calibration people's trials: owners sent away, strangers and forgers let in; None without trials."""
-        share = lambda x: float(np.mean(x)) if len(x) else None  # noqa: E731
+        share = lambda x: float(np.mean(x)) if len(x) else None
         return {"owners": share(self.genuine > theta), "strangers": share(self.strangers <= theta),
                 "forgers": share(self.forgers <= theta)}
 

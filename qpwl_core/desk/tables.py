@@ -16,7 +16,7 @@ def _made() -> dict:
         return Column(name, kind, *more, nullable=False, **options)
 
     whole = BigInteger().with_variant(Integer, "sqlite")
-    real = Double().with_variant(REAL, "sqlite")                              # type: ignore[var-annotated]
+    real = Double().with_variant(REAL, "sqlite")  # type: ignore[var-annotated]  # of SQLAlchemy
     by_code_point = Text().with_variant(Text(collation="C"), "postgresql")    # as SQLite sorts
     made = MetaData()
     header = Table("header", made, Column("name", Text, primary_key=True), needed("value"), sqlite_strict=True)

@@ -18,6 +18,7 @@ from qpwl_core.evaluation import metrics
 
 RESAMPLES = 1000
 LEVEL = 0.95
+ENOUGH_PEOPLE = 10         # calibration people below which nothing is promised
 BLOCK = 2**24              # values looked at in one go, to resample an AUC
 CELLS = 2_000_000          # the same, to resample a whole curve
 
@@ -125,6 +126,11 @@ def resampled_pairs_auc(distances: np.ndarray, genuine: np.ndarray, first: np.nd
         weight = (some @ of_person) * np.einsum("bj,jk,bk->b", some, of_pair, some, optimize=True)
         values.append(np.divide(total, weight, out=np.full(len(some), np.nan), where=weight > 0))
     return np.concatenate(values)
+
+
+def too_few_people(people: int, promised: tuple[float, float], target: float) -> bool:
+    """Whether so few calibration people cannot promise a rate: fewer than ten, or twice as much is possible."""
+    return people < ENOUGH_PEOPLE or promised[1] > 2 * target
 
 
 def fmr_interval(scores: np.ndarray, threshold: float, *, resamples: int = 500, level: float = LEVEL,

@@ -58,7 +58,7 @@ def across_sessions(distances, subjects, stimuli, *, sources=None, repeats: int 
     sources = np.arange(len(subjects)) if sources is None else np.asarray(sources)
     names = np.unique(subjects).tolist()
     both = {name: _two(subjects == name, numbers, sources) for name in names}
-    able = lambda n: [name for name in names if both[name][0] > n and both[name][1] >= n]  # noqa: E731
+    able = lambda n: [name for name in names if both[name][0] > n and both[name][1] >= n]
     observed = next((n for n in range(observed, 0, -1) if len(able(n)) >= max(2, len(able(1)) / 2)), 0)
     if not observed:
         raise ValueError("subjects must have two people with two recordings in one session and one in the next")

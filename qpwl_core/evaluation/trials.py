@@ -64,7 +64,7 @@ def error_rates(trials: Trials, n: int) -> dict:
     -> {"eer", "d_prime", 0.1, 0.01, 0.001, "genuine", "imposter"}
     """
     lists = trials.repeats(n)
-    mean = lambda values: None if None in values else float(np.mean(values))  # noqa: E731
+    mean = lambda values: None if None in values else float(np.mean(values))
     return {"eer": mean([metrics.eer(*each) for each in lists]),
             "d_prime": mean([metrics.d_prime(*each) for each in lists]),
             **{rate: mean([metrics.fnmr_at_fmr(*each, rate) for each in lists]) for rate in RATES},

@@ -12,7 +12,7 @@ from qpwl_core.models.storeys import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
-LATER = ("pyramid", "forgeries", "device_copies")
+LATER = ("pyramid", "forgeries", "device_copies", "one_threshold")
 # Fields that are whole numbers, from and to.
 WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
          "dilation": (1, bounds.REACH), "stride": (1, bounds.STRIDE), "points": (1, bounds.POINTS),
@@ -56,6 +56,7 @@ class Config:
     pyramid: str = "1+2+4"           # of qp-wl-pyramid: the whole sequence, its halves, its quarters
     forgeries: int = 0               # of each person in a batch that join it as negatives of that person
     device_copies: int = 0           # of each training sequence, as another device would have recorded it
+    one_threshold: bool = False      # in a loss on pairs, the negatives of all anchors are those of each
 
     def __post_init__(self):
         from qpwl_core.models.methods import METHODS
@@ -86,7 +87,7 @@ class Config:
                 raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
-        for name in ("batch_norm", "multi_class", "both_ways"):
+        for name in ("batch_norm", "multi_class", "both_ways", "one_threshold"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
         pyramid_of(self.pyramid)

@@ -29,9 +29,11 @@ class Embedder(nn.Module):
     """
 
     def __init__(self, method: Method, network: Network, filters: int, points: int, p: float, scale: float | str,
-                 multi_class: bool, both_ways: bool, classes: int, storeys: tuple[int, ...]):
+                 multi_class: bool, both_ways: bool, classes: int, storeys: tuple[int, ...],
+                 one_threshold: bool = False):
         super().__init__()
         self.method, self.p, self.multi_class, self.both_ways = method, check_order(p), multi_class, both_ways
+        self.one_threshold = one_threshold
         self.network, self.aggregation = network, AGGREGATIONS[method.aggregation](filters, points, storeys)
         with torch.no_grad():                            # one frame through tells what shape comes out
             self.shape = tuple(self.aggregate(torch.zeros(1, filters, 1), torch.ones(1, dtype=torch.long)).shape[1:])
@@ -73,7 +75,7 @@ class Embedder(nn.Module):
         any N. Distances are multiplied by the scale first: 1 / temperature, in the words of the N-pair loss. With
         ``both_ways``, the positives are then the anchors of the anchors, and it is the mean of the two. ``forged``
         (F, N, …): forgeries of each of the people, negatives of that person alone, where ``there`` (N, F) says so; for
-        a softmax, each forged person is one class more.
+        a softmax, each forged person is one class more. With ``one_threshold`` the negatives of all are those of each.
         """
         check_float("anchors", anchors)
         if anchors.shape != positives.shape or tuple(anchors.shape[1:]) != self.shape or len(anchors) < 2:
@@ -102,9 +104,10 @@ class Embedder(nn.Module):
         if self.method.loss == "multi-similarity":
             return multi_similarity_loss(-distances, negatives=negatives)
         if self.method.loss == "n-pair":
-            return n_pair_loss(-distances, negatives=negatives)
+            return n_pair_loss(-distances, negatives=negatives, shared=self.one_threshold)
         n, more = len(distances), 0 if forged is None or there is None else len(_true(there)[0])
-        return wasserstein_loss(distances, self.multi_class, forged) / (n if self.multi_class else n * (n - 1) + more)
+        terms = n if self.multi_class else (n * (n - 1) + more) * (n if self.one_threshold else 1)
+        return wasserstein_loss(distances, self.multi_class, forged, self.one_threshold) / terms
 
     def _classification(self, anchors: Tensor, positives: Tensor, labels: Tensor | None, forged: Tensor | None,
                         there: Tensor | None) -> Tensor:
@@ -139,14 +142,15 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
                    dilation: int | tuple[int, ...] = 1, stride: int | tuple[int, ...] = 1, batch_norm: bool = False,
                    points: int = 16, p: float = 1.0, scale: float | str = "learned", multi_class: bool = False,
                    both_ways: bool = False, classes: int = 0, length: int = 0, velocity: tuple[int, ...] = (),
-                   width: float = 1.0, storeys: tuple[int, ...] = (1, 2, 4)) -> Embedder:
+                   width: float = 1.0, storeys: tuple[int, ...] = (1, 2, 4),
+                   one_threshold: bool = False) -> Embedder:
     """An untrained embedder of a method, for sequences of so many channels.
 
     Network (`ConvStack`): ``filters`` to ``batch_norm``; ``length``, ``velocity`` and ``width`` are for jaeger-2019
     alone (`JaegerNetwork`), which takes none of those. ``points`` M and order ``p``: of the quantile layer and d_p.
     ``scale``: of the distances inside the loss, "learned" or a number; ``multi_class``: form of the Wasserstein loss;
     ``both_ways``: each of a pair is the anchor once. ``classes``: training people, for the softmax head.
-    ``storeys``: pieces of each storey of a pyramid.
+    ``storeys``: pieces of each storey of a pyramid. ``one_threshold``: genuine pairs against all negatives of a batch.
 
     >>> build_embedder("qp-wl", channels=3, filters=8, layers=2, points=4).shape
     (8, 6)
@@ -164,4 +168,5 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
         network, filters = Identity(channels), channels
     else:
         network = ConvStack(channels, filters, layers, kernel, dilation, stride, batch_norm)
-    return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes, storeys)
+    return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes, storeys,
+                    one_threshold)

@@ -178,7 +178,8 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
         config.method, len(channels), filters=config.filters, layers=config.layers, kernel=config.kernel,
         dilation=config.dilation, stride=config.stride, points=config.points, p=config.p,
         batch_norm=config.batch_norm, multi_class=config.multi_class, both_ways=config.both_ways, classes=classes,
-        length=length, velocity=velocity_channels(channels), width=config.width, storeys=pyramid_of(config.pyramid))
+        length=length, velocity=velocity_channels(channels), width=config.width, storeys=pyramid_of(config.pyramid),
+        one_threshold=config.one_threshold)
 
 
 def _least_weights(config: Config, length: int) -> float:

@@ -23,7 +23,7 @@ FORMAT, VERSION = "qpwl-study", 1
 def write_report(cells: list[Cell], out: Path, command: str, results=None) -> list[Path]:
     """Write report.html, study.json and one CSV file per table into ``out``, and RESULTS.md where ``results`` says."""
     try:
-        import plotly  # noqa: F401
+        import plotly  # noqa: F401  (asked for before hours of work end without it)
     except ImportError:
         raise ValueError("a report needs the package plotly: pip install 'qpwl-lab[study]'") from None
     tables = collect(cells, out)

@@ -188,6 +188,6 @@ def _resumed(config: Config, path: Path) -> Config:
 def _history(path: Path) -> list[dict]:
     """The records of a run so far."""
     try:
-        return [json.loads(line) for line in path.read_text().splitlines()]
+        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
     except (OSError, ValueError):
         return []  # the checkpoint is what counts; a curve can be missing

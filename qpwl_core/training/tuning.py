@@ -102,7 +102,7 @@ def _kept(path: Path | None) -> list[dict]:
     if path is None or not path.exists():
         return []
     try:
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         if all(isinstance(row, dict) and {"config", "data", "auc", "seconds"} <= row.keys() for row in rows):
             return rows
     except (OSError, ValueError):

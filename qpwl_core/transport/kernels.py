@@ -67,7 +67,8 @@ def _build() -> Path:
     if compiler is None:
         raise OSError("no C++ compiler found (install g++ or clang++, or set CXX)")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
-    key = hashlib.sha256("\n".join([SOURCE.read_text(), version, *FLAGS, _processor()]).encode()).hexdigest()[:16]
+    built_from = [SOURCE.read_text(encoding="utf-8"), version, *FLAGS, _processor()]
+    key = hashlib.sha256("\n".join(built_from).encode()).hexdigest()[:16]
     folder = _private_folder()
     library = folder / f"kernels-{key}.so"
     if not library.exists():
@@ -87,7 +88,7 @@ def _build() -> Path:
 def _processor() -> str:
     """What the build depends on: a home folder may be shared by machines with different processors."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return "\n".join(sorted({line for line in lines if line.startswith(("flags", "model name", "Features"))}))
     except OSError:
         return f"{platform.machine()} {platform.processor()}"

@@ -3,7 +3,9 @@
 import pytest
 
 from qpwl_core.models.gallery import load_gallery
+from tests.support.browser import until_still
 from ui.library.models import SHIPPED
+from ui.shell.people import name_of
 
 
 @pytest.mark.browser
@@ -63,4 +65,50 @@ def test_a_click_on_a_cell_chooses_its_people(visit):
         page.mouse.move(box["x"] + place * box["width"] + 3, box["y"] + place * box["height"])
         page.wait_for_timeout(500)             # Plotly must have seen the pointer
         page.mouse.click(box["x"] + place * box["width"], box["y"] + place * box["height"])
-        expect(chosen).to_have_value(people[0 if place < 0.5 else -1], timeout=60_000)
+        expect(chosen).to_have_value(name_of(people[0 if place < 0.5 else -1]), timeout=60_000)
+
+
+@pytest.mark.browser
+def test_only_a_picture_by_webgl_fetches_the_whole_plotly_js(visit):
+    page = visit("/")
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    fetched = ("performance.getEntriesByType('resource').map(found => found.name.split('/').at(-1))"
+               ".filter(name => name.startsWith('plotly'))")
+    assert page.evaluate(fetched) == ["plotly-cartesian.min.js"]
+    page.get_by_test_id("stSidebarNavLink").filter(has_text="Data").first.click()
+    page.get_by_text("How long one sequence is").wait_for()
+    page.locator(".js-plotly-plot .main-svg").first.wait_for()
+    page.get_by_role("radio", name="Sequences").click()
+    page.locator(".js-plotly-plot .gl-canvas, .js-plotly-plot canvas").first.wait_for()
+    assert page.evaluate(fetched) == ["plotly-cartesian.min.js", "plotly.min.js"]
+    page.get_by_role("radio", name="People").click()
+    page.get_by_text("How long one sequence is").wait_for()
+    page.locator(".js-plotly-plot .barlayer .point").first.wait_for()
+
+
+# Words of one picture over words of another part of it: titles of panels, names of axes, numbers, the legend.
+OVERLAPS = """
+() => [...document.querySelectorAll('.js-plotly-plot')].flatMap(plot => {
+  const kinds = {title: '.annotation text', axis: '.xtitle, .ytitle, .x2title, .y2title, .x3title, .y3title',
+                 tick: '.xtick text, .ytick text, .x2tick text, .y2tick text, .x3tick text, .y3tick text',
+                 legend: '.legendtext'};
+  const words = Object.entries(kinds).flatMap(([kind, where]) => [...plot.querySelectorAll(where)].map(
+    text => ({kind, says: text.textContent, box: text.getBoundingClientRect()}))).filter(({box}) => box.width > 1);
+  const meet = (a, b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 2
+    && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 2;
+  return words.flatMap((one, i) => words.slice(i + 1).filter(
+    other => other.kind !== one.kind && meet(one.box, other.box)).map(other => `${one.says} / ${other.says}`));
+})
+"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("link", ["/distances?distances_view=Histograms", "/distances?distances_view=Matrices",
+                                  "/filters?filters_view=One+filter,+large"])
+def test_no_words_of_a_picture_cover_others_on_a_phone_and_on_a_projector(visit, link):
+    page = visit(link, width=390, height=2600)
+    for width in (390, 1024):
+        page.set_viewport_size({"width": width, "height": 2600})
+        until_still(page)
+        page.wait_for_timeout(1200)
+        assert page.evaluate(OVERLAPS) == [], width

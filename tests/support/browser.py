@@ -48,14 +48,15 @@ STILL = f"""
 
 @contextmanager
 def serving(script: Path, before: tuple[str, ...] = (), **environment):
-    """A Streamlit script as a person starts it, on a free port: yields its address and process.
+    """A Streamlit script on a free port, the app as `make run` starts it: yields its address and process.
 
     ``before``: a command that starts it, with its options."""
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
-    command = [*before, sys.executable, "-m", "streamlit", "run", str(script), "--server.port", str(port),
-               "--server.headless", "true", "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
+    start = ["ui.serve"] if script == ROOT / "app.py" else ["streamlit", "run", str(script)]
+    command = [*before, sys.executable, "-m", *start, "--server.port", str(port), "--server.headless", "true",
+               "--browser.gatherUsageStats", "false", "--server.fileWatcherType", "none"]
     with subprocess.Popen(command, cwd=script.parent, env=os.environ | environment, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
         try:

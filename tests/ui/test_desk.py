@@ -8,6 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import ui.library.models
+from qpwl_core.common.friendly import friendly_names
 from qpwl_core.desk.calibration import calibrate
 from qpwl_core.desk.database import Desk
 from qpwl_core.desk.decisions import decide
@@ -58,7 +59,9 @@ def test_enrol_present_and_the_numbers_are_the_cores(folder, gallery):
     page = click(opened(), "desk-three")
     desk = Desk(folder, space_of_gallery(gallery))
     names = [person.name for person in desk.people()]
-    assert names == gallery.part("test").people[:3]
+    first = gallery.part("test").people[:3]
+    assert sorted(names) == sorted(friendly_names(first).values())
+    assert sorted(person.origin for person in desk.people()) == [f"gallery, {person}" for person in first]
     assert page.dataframe[0].value["name"].tolist() == names
     page = click(page, "desk-present")
     logged, = desk.log()
@@ -67,6 +70,9 @@ def test_enrol_present_and_the_numbers_are_the_cores(folder, gallery):
     wanted = calibrate(part.distances(), part.subjects, 0.1, n=5, enrolled=3, sequences=sequences, sources=part.sources)
     assert logged["threshold"] == pytest.approx(wanted.threshold)
     assert plain(wanted.note) in page.caption[0].value
+    said = [x.value for x in [*page.caption, *page.warning]]
+    assert plain(wanted.promise) in said, "how sure the rate is stands there, too"
+    assert (plain(wanted.promise) in [x.value for x in page.warning]) == wanted.doubtful
     assert f"= {logged['distance']:.4g}" in page.latex[0].value
     verdict = next(x.value for x in page.markdown if "ccepted" in x.value or "ejected" in x.value)
     assert ("Accepted" in verdict) == (logged["decided"] is not None)
@@ -92,7 +98,7 @@ def test_a_threshold_by_hand_and_a_claim(folder, gallery):
 
 
 @pytest.mark.parametrize(("name", "why"), [
-    ("  ", "the name is empty"), ("x" * 10_000, "10000 characters"), ("02", "enrolled already"),
+    ("  ", "the name is empty"), ("x" * 10_000, "10000 characters"), (friendly_names(["02"])["02"], "enrolled already"),
     ("a\u202eb", "cannot be shown")])
 def test_names_that_are_refused(folder, gallery, name, why):
     page = click(opened(), "desk-three")
@@ -187,7 +193,7 @@ def test_recordings_that_the_model_cannot_take(folder):
     assert not [option for option in page.selectbox(key="desk-new-data").options if "vowels" in option]
     page = calm(page.selectbox(key="desk-new-subject").set_value("14").run())
     page = click(page, "desk-enrol")
-    assert "14 is enrolled" in page.success[0].value
+    assert f"{friendly_names(['14'])['14']} is enrolled" in page.success[0].value
 
 
 @pytest.mark.parametrize("model", ["gait-hapt-mp-npl", "gait-hapt-qp-npl"])

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from qpwl_core.common.friendly import friendly_names
 from qpwl_core.evaluation import metrics, protocol
 from qpwl_core.evaluation.bootstrap import fmr_interval
 from qpwl_core.evaluation.trials import at_threshold, attack, make_trials
@@ -217,7 +218,7 @@ def test_a_pair_is_explained_by_what_sums_to_its_distance(identified):
     who, taken_for = identified.selectbox(key="who").value, identified.selectbox(key="as").value
     distance = trials.scores[0, 0, trials.people.index(who), trials.people.index(taken_for)]
     met = identified.table[0].value
-    assert met.columns[1] == f"nearest of {taken_for}"
+    assert met.columns[1] == f"nearest of {friendly_names([taken_for])[taken_for]}"
     assert met["distance"].astype(float).mean() == pytest.approx(distance, rel=1e-3)
     assert any(f"**{distance:.4g}**" in text.value for text in identified.markdown)
 
@@ -259,7 +260,7 @@ def test_before_an_audience_one_decision_a_guess_and_the_answer(page, key):
     app = opened(page, present=True, **{"present-seed": 5})
     assert not app.exception
     assert not app.sidebar.children, "no sidebar"
-    text = lambda: " ".join(each.value for each in app.markdown)  # noqa: E731
+    text = lambda: " ".join(each.value for each in app.markdown)
     assert "Visitor 1" in text()
     assert "really was" not in text()
     app.button(key=f"{key}-answer-1").click().run()

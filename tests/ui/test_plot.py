@@ -1,9 +1,12 @@
 """Figures on a page: redrawn in place, in the theme's colours, at once what can be seen; clicks; files to take away."""
 
 import gc
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
+import plotly
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -40,6 +43,12 @@ def test_a_figure_to_take_away_needs_nothing_else():
     page = as_web_page(figure([{"type": "scatter", "x": np.arange(3), "y": np.arange(3)}]))
     assert "plotly.js v" in page
     assert '<script src="http' not in page
+
+
+def test_both_files_of_plotly_js_are_of_one_version():
+    of = [re.search(r"v(\d+\.\d+\.\d+)", path.read_text(encoding="utf-8")[:300])[1] for path in (
+        ROOT / "ui/shell/plotly/plotly-cartesian.min.js", Path(plotly.__file__).parent / "package_data/plotly.min.js")]
+    assert of[0] == of[1], "npm pack plotly.js-cartesian-dist-min@VERSION has the small one"
 
 
 def test_files_are_offered_when_somebody_asks():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -16,12 +17,12 @@ MARGIN = {"l": 10, "r": 10, "t": 30, "b": 10}
 PART_COLOURS = dict(zip(PARTS, ("#0072B2", "#56B4E9", "#E69F00", "#999999"), strict=True))
 
 
-def recorded_time(summary: pd.DataFrame, colours: dict[str, str]) -> go.Figure:
+def recorded_time(summary: pd.DataFrame, colours: dict[str, str], names: dict[str, str]) -> go.Figure:
     """One bar per person, as long as all recordings together. ``summary``: subject, sequences, seconds."""
     bars = {"type": "bar", "x": summary["subject"].tolist(), "y": summary["seconds"].to_numpy(),
-            "customdata": summary["sequences"].to_numpy(),
+            "customdata": [[escape(names[row.subject]), row.sequences] for row in summary.itertuples()],
             "marker": {"color": [colours[person] for person in summary["subject"]]},
-            "hovertemplate": "%{x}<br>%{customdata} sequences, %{y:.1f} s<extra></extra>"}
+            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]} sequences, %{y:.1f} s<extra></extra>"}
     return figure([bars], height=340, margin=MARGIN, xaxis={"title": "person", "type": "category"},
                   yaxis={"title": "seconds in all"})
 

@@ -11,6 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.common.child import ChildError, in_child
+from qpwl_core.common.friendly import friendly_names
 from qpwl_core.common.text import duration
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.inspection import remarks, thinned
@@ -22,7 +23,7 @@ from ui.data.ink import changed_steps, ink, ink_after, is_ink
 from ui.library import elsewhere
 from ui.library.data import OWN, domain_for, recipe_of, recordings_for, split_of, token_of
 from ui.shell.charts import chart
-from ui.shell.controls import forget_unknown
+from ui.shell.controls import choose_person, forget_unknown
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers as boxes
 from ui.shell.palette import COLOURS, colours_of
@@ -69,14 +70,14 @@ def people_view(data: str) -> None:
     """Who was recorded, how often, for how long."""
     recordings = recordings_for(data)
     summary, said = facts(data, token_of(data))
-    seconds = recordings.lengths / recordings.rate
+    seconds, people = recordings.lengths / recordings.rate, summary["subject"].tolist()
     numbers = {"People": len(summary), "Sequences": f"{len(recordings):,}", "Recorded": duration(seconds.sum()),
                "Channels": len(recordings.channels), "Rate": f"{recordings.rate:g} Hz"}
     boxes(numbers)
     left, right = st.columns([1.7, 1], gap="large")
     with left:
         st.markdown("**How long each person was recorded**")
-        chart(recorded_time(summary, colours_of(summary["subject"].tolist())), "data-people",
+        chart(recorded_time(summary, colours_of(people), named(people)), "data-people",
               f"Seconds recorded of {len(summary)} people, {summary['seconds'].min():.1f} to "
               f"{summary['seconds'].max():.1f}.", summary)
     with right:
@@ -86,6 +87,7 @@ def people_view(data: str) -> None:
     say_remarks(said)
     each = st.expander("Person by person", icon=":material/table:", on_change="rerun", key="data_each")
     if each.open:
+        summary.insert(1, "name", [friendly_names([person])[person] for person in people])
         each.dataframe(summary, hide_index=True, column_config={
             "seconds": st.column_config.NumberColumn(format="%.1f")})
 
@@ -124,9 +126,7 @@ def sequences_view(data: str) -> None:
 def _one_sequence(recordings, people, side, default) -> tuple[str, int]:
     """A person and one of their sequences. -> name, index"""
     who, which = st.columns([1, 1.6])
-    forget_unknown(f"data_{side}", people)
-    person = who.selectbox("One person" if side == "one" else "Another person", people, index=default,
-                           key=f"data_{side}", **KEPT)
+    person = choose_person("One person" if side == "one" else "Another", people, f"data_{side}", who, default)
     own = np.flatnonzero(recordings.claims == person)              # and what imitates them
     labels = [str(n + 1) if recordings.stimuli is None else f"{n + 1} · {recordings.stimuli[i]}"
               for n, i in enumerate(own)]

@@ -14,6 +14,7 @@ from ui.desk.verdict import show_functions, show_ladder, show_truth, show_verdic
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS
+from ui.shell.people import name_of
 from ui.shell.presenter import balanced, score, visitor_and_seed
 
 STRANGER = "a stranger"
@@ -35,7 +36,7 @@ def audience(scene: Scene, n: int, threshold: float) -> None:
     person, known_as, presented = drawn
     decision = decide(scene.enrolled, presented, desk.space.model, threshold)
     revealed = st.session_state.setdefault("desk_revealed", {})
-    key, truth = (desk.where, visitor, n, seed), known_as or f"{person}, not enrolled"
+    key, truth = (desk.where, visitor, n, seed), known_as or f"{name_of(person)}, not enrolled"
     if guessing and key not in revealed:
         _ask(desk, decision, known_as, truth, key, revealed)
     else:
@@ -101,7 +102,7 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, 
 def _reveal(desk, decision, colours, person, known_as, revealed) -> None:
     guessed_right = list(revealed.values())[-1][0]
     show_verdict(decision, large=True)
-    show_truth(decision, person, known_as)
+    show_truth(decision, name_of(person), known_as)
     with st.container(horizontal=True, vertical_alignment="center"):
         if guessed_right is not None:
             st.markdown(f"**The audience was {'right' if guessed_right else 'wrong'}.**", width="content")

@@ -14,7 +14,9 @@ from qpwl_core.desk.database import Desk
 from ui.desk.scene import Scene, Sequences, keep_among, of_data
 from ui.library.data import OWN, available_data, fits, recordings_for, take_upload
 from ui.library.models import Entry
+from ui.shell.controls import choose_person
 from ui.shell.frame import KEPT
+from ui.shell.people import called
 from ui.shell.text import plain
 
 FROM = {"gallery": "Gallery", "data": "Data or file"}
@@ -49,7 +51,7 @@ def enrol(desk: Desk, name: str, sequences: Sequences, count: int, origin: str) 
 
 def enrol_three(desk: Desk, gallery: dict[str, Sequences]) -> str:
     for person, sequences in list(gallery.items())[:3]:
-        enrol(desk, person, sequences, max(1, len(sequences.values) // 2), "gallery")
+        enrol(desk, called(gallery)[person], sequences, max(1, len(sequences.values) // 2), f"gallery, {person}")
     return "Three people are enrolled, each with half of their sequences."
 
 
@@ -86,7 +88,8 @@ def show_enrolling(scene: Scene) -> None:
         return
     person, sequences, origin = chosen
     total = len(sequences.values)
-    name = st.text_input("Name", person, key=f"desk-name-{origin}-{person}", help="1 to 80 characters.")
+    name = st.text_input("Name", called([person])[person], key=f"desk-name-{origin}-{person}",
+                         help="1 to 80 characters.")
     count = 1 if total == 1 else st.slider("Sequences to enrol", 1, total, total // 2, help="The rest can knock.",
                                            key=f"desk-count-{origin}-{person}-{total}")
     if st.button("Enrol", type="primary", icon=":material/person_add:", key="desk-enrol"):
@@ -99,8 +102,8 @@ def _choose_of_gallery(scene: Scene) -> tuple[str, Sequences, str] | None:
         st.info("Everyone of the gallery is enrolled.", icon=":material/group:")
         return None
     keep_among("desk-person", free)
-    person = st.selectbox("Person", free, key="desk-person", **KEPT, help="Of the gallery, not of the training data.")
-    return person, scene.gallery[person], "gallery"
+    person = choose_person("Person", free, "desk-person", help="Of the gallery, not of the training data.")
+    return person, scene.gallery[person], f"gallery, {person}"
 
 
 def choose_data(entry: Entry, key: str) -> tuple[str, Sequences, str] | None:
@@ -120,7 +123,7 @@ def choose_data(entry: Entry, key: str) -> tuple[str, Sequences, str] | None:
         data = st.selectbox("Data", list(at_hand), format_func=at_hand.get, key=f"{key}-data", **KEPT)
         people = recordings_for(data).people
         keep_among(f"{key}-subject", people)
-        subject = st.selectbox("Person", people, key=f"{key}-subject", **KEPT)
+        subject = choose_person("Person", people, f"{key}-subject")
         return subject, of_data(entry, data, subject), f"{at_hand[data]}, {subject}"
     except RecordingsError as error:
         st.error(plain(str(error)), icon=":material/error:")

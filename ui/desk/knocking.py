@@ -7,11 +7,13 @@ from dataclasses import dataclass
 import streamlit as st
 import torch
 
+from qpwl_core.common.friendly import friendly_names
 from qpwl_core.desk.calibration import DEFAULT_FMR
 from ui.desk.enrolling import choose_data
 from ui.desk.scene import Scene, calibration_for, keep_among
 from ui.desk.verdict import show_ladder, show_reasons, show_truth, show_verdict
 from ui.shell.frame import KEPT
+from ui.shell.people import name_of
 from ui.shell.text import plain
 
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
@@ -66,7 +68,7 @@ def show_knocking(scene: Scene) -> None:
         if made_with != settings:
             st.caption(":material/update: This was the last decision. Press **Present** for what is chosen now.")
         if of.truth is not None:
-            show_truth(decision, of.truth, of.known_as)
+            show_truth(decision, name_of(of.truth), of.known_as)
         if decision.copies:
             st.warning(f"{decision.copies} of the presented sequences are enrolled themselves: no fair match.",
                        icon=":material/content_copy:")
@@ -103,7 +105,8 @@ def choose_visitor(scene: Scene, n: int) -> Visitor | None:
             return None
         keep_among(f"desk-{who}", pool)
         person = st.selectbox("Person", pool, key=f"desk-{who}", **KEPT, format_func=lambda x: (
-            x if scene.known.get(x, x) == x else f"{x}, enrolled as {scene.known[x]}"))
+            name_of(x) if scene.known.get(x) in (None, x, friendly_names([x])[x]) else
+            f"{name_of(x)}, enrolled as {scene.known[x]}"))
         sequences, truth = scene.gallery[person], person
     draw = st.number_input("Draw of sequences", 1, 999, 1, key="desk-draw", **KEPT, help="Another number, other ones.")
     presented, fair = sequences.to_present(scene.enrolled, n, draw)
@@ -163,7 +166,11 @@ def choose_threshold(scene: Scene, n: int, claim: bool) -> float:
     found = calibration_for(scene, rate, n, claim)
     owners = "" if found.refused is None else (f" It would send away {found.refused:.0%} of their owners "
                                                f"({found.owners} trials).")
-    st.caption(plain(found.note + owners))
+    st.caption(plain(f"{found.note}{owners}"))
+    if found.doubtful:
+        st.warning(plain(found.promise), icon=":material/warning:")
+    else:
+        st.caption(plain(found.promise))
     return found.threshold
 
 
@@ -175,7 +182,7 @@ def _try(who: str, question: str) -> None:
 def _present(scene: Scene, visitor: Visitor, threshold: float, claimed: str | None, settings: tuple) -> None:
     try:
         st.session_state.pop("desk_said", None)
-        truth = visitor.known_as or (visitor.truth and f"{visitor.truth}, not enrolled")
+        truth = visitor.known_as or (visitor.truth and f"{name_of(visitor.truth)}, not enrolled")
         decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed, truth)
         st.session_state["desk_decision"] = decision, visitor, settings
     except ValueError as error:

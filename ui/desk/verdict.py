@@ -29,7 +29,7 @@ def show_verdict(decision: Decision, large: bool = False) -> None:
 def show_truth(decision: Decision, truth: str, known_as: str | None) -> bool:
     """Say whether the desk was right about a person of whom we know who they are; returns whether it was."""
     who = f"It really was {plain(truth)}"
-    if known_as not in (None, truth):
+    if known_as is not None and not truth.startswith(known_as):          # "Ada Moss (04)" is enrolled as Ada Moss
         who += f", enrolled as {plain(known_as)}"
     wanted = known_as if decision.claimed in (None, known_as) else None
     right = decision.person == wanted
@@ -81,7 +81,7 @@ def show_functions(decision: Decision, space: Space, names: list[str], colours: 
         return
     levels = np.array(space.levels)
     levels = levels[1:-1] if METHODS[space.method].flatten == "inner" else levels
-    of = lambda x: space.split(x)[:, k].numpy()  # noqa: E731
+    of = lambda x: space.split(x)[:, k].numpy()
     curves = [(name, of(theirs), colours[name], False) for name, theirs in zip(names, decision.matched, strict=True)]
     curves.append(("presented", of(decision.presented), "#999999", True))
     chart(figures.functions(curves, levels, large), key,

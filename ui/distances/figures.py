@@ -9,7 +9,7 @@ import plotly.graph_objects as go
 
 from ui.shell.palette import COLOURS
 from ui.shell.panels import MARGIN, figure, panel, panels
-from ui.shell.people import named
+from ui.shell.people import called, named
 
 GENUINE, IMPOSTER = "#0072B2", "#E69F00"
 SYMBOLS = ("circle", "diamond", "square", "triangle-up", "x")        # where colours begin again
@@ -38,8 +38,8 @@ def matrices(distances: dict[str, np.ndarray], subjects: np.ndarray, titles: lis
     edges = np.repeat(np.flatnonzero(subjects[1:] != subjects[:-1]) + 0.5, 3)            # between people
     ends = np.tile([-0.5, n - 0.5, np.nan], len(edges) // 3)
     ticks = {"tickvals": [float(np.flatnonzero(subjects == person).mean()) for person in people], "showgrid": False,
-             "ticktext": [escape(person) for person in people], "zeroline": False}
-    traces, named = [], len(people) <= 20
+             "ticktext": [escape(called(people)[person]) for person in people], "zeroline": False}
+    traces, few = [], len(people) <= 20
     for i, distance in enumerate(distances.values()):
         low, high = np.quantile(distance[~np.eye(n, dtype=bool)], [0.01, 0.99])
         traces.append({"type": "heatmap", "z": distance.astype(np.float32), "zmin": low, "zmax": high, **panel(i),
@@ -48,14 +48,15 @@ def matrices(distances: dict[str, np.ndarray], subjects: np.ndarray, titles: lis
         traces.append({"type": "scatter", "x": np.concatenate([ends, edges]), "y": np.concatenate([edges, ends]),
                        "mode": "lines", "line": {"color": "rgba(255,255,255,0.7)", "width": 1}, "hoverinfo": "skip",
                        "showlegend": False, **panel(i)})
-    x = [{**ticks, "showticklabels": named, "tickangle": -90, "range": [-0.5, n - 0.5]}] * len(titles)
-    y = [{**ticks, "showticklabels": named and i == 0, "range": [n - 0.5, -0.5]} for i in range(len(titles))]
+    x = [{**ticks, "showticklabels": few, "tickangle": -90, "range": [-0.5, n - 0.5]}] * len(titles)
+    y = [{**ticks, "showticklabels": few and i == 0, "range": [n - 0.5, -0.5]} for i in range(len(titles))]
     return figure(traces, height=490, **panels(titles, x, y, gap=0.02))
 
 
 def maps(points: dict[str, np.ndarray], subjects: np.ndarray, colours: dict[str, str], titles: list[str]) -> go.Figure:
-    """Sequences on a map (n, 2) by each distance, a person in one colour and shape with their id in the middle."""
+    """Sequences on a map (n, 2) by each distance, a person in one colour and shape with their name in the middle."""
     people, label, traces = list(dict.fromkeys(subjects.tolist())), named(subjects.tolist()), []
+    first = {person: name.split()[0] for person, name in label.items()}          # there is room for a given name
     names = [escape(label[name]) for name in subjects]
     symbol = {person: SYMBOLS[i // len(COLOURS) % len(SYMBOLS)] for i, person in enumerate(sorted(colours))}
     for i, x in enumerate(points.values()):
@@ -65,7 +66,7 @@ def maps(points: dict[str, np.ndarray], subjects: np.ndarray, colours: dict[str,
                                              "symbol": [symbol[name] for name in subjects]},
                        "text": names, "hovertemplate": "%{text}<extra></extra>"})
         traces.append({"type": "scatter", "x": middle[:, 0], "y": middle[:, 1], "mode": "text", "hoverinfo": "skip",
-                       "text": [f"<b>{escape(name)}</b>" for name in people], "showlegend": False, **panel(i)})
+                       "text": [f"<b>{escape(first[name])}</b>" for name in people], "showlegend": False, **panel(i)})
     bare = [{"showticklabels": False, "zeroline": False}] * len(titles)
     return figure(traces, height=460, **panels(titles, bare, bare, gap=0.03))
 

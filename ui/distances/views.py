@@ -17,10 +17,11 @@ from ui.library.comparisons import Comparison, labels_of, maps_of
 from ui.library.models import Entry
 from ui.library.tuning import over_p, over_points, resampled_by
 from ui.shell.charts import chart
-from ui.shell.controls import forget_unknown
+from ui.shell.controls import choose_person, forget_unknown
 from ui.shell.curves import over_setting
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
+from ui.shell.people import name_of
 from ui.shell.words import AUC_KINDS
 
 
@@ -101,6 +102,12 @@ class Shown:
         return pd.DataFrame({"first": one, "second": another, "genuine": self.found.pairs.genuine} | self.values)
 
 
+def sequence_name(label: str) -> str:
+    """"04 · 2" -> "Ada Moss (04) · 2"."""
+    person, number = label.rsplit(" · ", 1)
+    return f"{name_of(person)} · {number}"
+
+
 def as_histograms(shown: Shown) -> None:
     """Distances of genuine and imposter pairs, overlapping or not."""
     chart(histograms(shown.values, shown.found.pairs.genuine, shown.titles), "distances-histograms",
@@ -174,7 +181,7 @@ def disagree(shown: Shown) -> None:
     gap = place["wasserstein"] - place["cosine"]
     worst = disagreeing(pairs, gap, 6)
     listed = pd.DataFrame({
-        "one": one_of[worst], "another": other_of[worst],
+        "one": list(map(sequence_name, one_of[worst])), "another": list(map(sequence_name, other_of[worst])),
         "who": np.where(pairs.genuine[worst], "one person", "two people"),
         "nearer by W": 100 * place["wasserstein"][worst], "nearer by cosine": 100 * place["cosine"][worst],
         "right": np.where((gap[worst] < 0) == pairs.genuine[worst], "Wasserstein", "cosine")})
@@ -185,7 +192,7 @@ def disagree(shown: Shown) -> None:
 
     def picked() -> None:
         for row in st.session_state["distances-pairs"]["selection"]["rows"]:
-            one, other = listed.loc[row, ["one", "another"]]
+            one, other = one_of[worst[row]], other_of[worst[row]]
             st.session_state.update(distances_first=str(one), distances_second=str(other))
 
     left, right = st.columns(2, gap="large")
@@ -203,19 +210,19 @@ def disagree(shown: Shown) -> None:
                      column_config={"nearer by W": percent, "nearer by cosine": percent},
                      alt="Pairs on which Wasserstein and cosine disagree most")
     st.subheader("Which filters decide")
-    which_filters(shown, listed)
+    which_filters(shown, str(one_of[worst[0]]), str(other_of[worst[0]]))
 
 
-def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
+def which_filters(shown: Shown, *at_first: str) -> None:
     """What each filter adds to the distance of two sequences; at first, of the pair they disagree on most."""
     names = shown.labels[shown.found.index].tolist()
-    for name, other in (("distances_first", "one"), ("distances_second", "another")):
+    for name, label in zip(("distances_first", "distances_second"), at_first, strict=True):
         forget_unknown(name, names)
-        if name not in st.session_state:
-            st.session_state[name] = str(listed[other].iloc[0])
+        if name not in st.session_state and st.query_params.get(name) not in names:
+            st.session_state[name] = label
     row = st.container(horizontal=True, gap="medium")
-    first = row.selectbox("One sequence", names, key="distances_first", width=190, **KEPT)
-    second = row.selectbox("Another sequence", names, key="distances_second", width=190, **KEPT)
+    first = choose_person("One sequence", names, "distances_first", row, say=sequence_name, width=270)
+    second = choose_person("Another sequence", names, "distances_second", row, say=sequence_name, width=270)
     a, b = (shown.found.index[names.index(name)] for name in (first, second))
     if a == b:
         st.info("Choose two different sequences to see which filters decide.", icon=":material/compare_arrows:")
@@ -235,18 +242,19 @@ def which_filters(shown: Shown, listed: pd.DataFrame) -> None:
     with left:
         chart(deciding({by_w: shares["wasserstein"], "Cosine": shares["cosine"]}, best,
                        {by_w: COLOURS[0], "Cosine": COLOURS[1]}), "distances-deciding",
-              f"Share of the twelve first filters in the distances of {first} and {second}",
+              f"Share of the twelve first filters in the distances of {sequence_name(first)} and "
+              f"{sequence_name(second)}",
               lambda: pd.DataFrame({"filter": np.arange(len(parts["cosine"])) + 1} | parts))
         st.latex(rf"W = \sum_k W_{{{p:g}}}(k) = {parts['wasserstein'].sum():.4g}")
         st.latex(rf"\footnotesize 1 - \cos = \sum_k \tfrac12\big|\hat a_k - \hat b_k\big|^2"
                  rf" = {parts['cosine'].sum():.4g}")
         st.caption("Both are sums over filters, so a bar is a filter's part in the decision.")
     with right:
-        lines, colours = {name: seen.values[i, k].numpy() for name, i in ((first, a), (second, b))}, colours_of(
-            shown.gallery.people)
-        chart(two_functions(lines, seen.levels.numpy(), {first: colours[shown.test.subjects[a]],
-                                                         second: colours[shown.test.subjects[b]]}),
-              "distances-functions", f"Quantile functions of filter {k + 1} of {first} and {second}",
+        colours = colours_of(shown.gallery.people)
+        lines = {sequence_name(name): seen.values[i, k].numpy() for name, i in ((first, a), (second, b))}
+        chart(two_functions(lines, seen.levels.numpy(), {sequence_name(first): colours[shown.test.subjects[a]],
+                                                         sequence_name(second): colours[shown.test.subjects[b]]}),
+              "distances-functions", f"Quantile functions of filter {k + 1} of {' and '.join(lines)}",
               lambda: pd.DataFrame({"level": seen.levels.numpy()} | lines))
         st.caption(f"Filter {k + 1}: {shares['wasserstein'][k]:.0%} of W, {shares['cosine'][k]:.0%} of what cosine "
                    "sees. For p = 1 its part is the shaded area; a larger p looks at where the lines are farthest "

@@ -84,7 +84,7 @@ def large(functions: dict[str, np.ndarray], levels: np.ndarray, heights: dict[st
                        "hovertemplate": f"{name}: density %{{y:.3g}} at %{{x:.3g}}<extra></extra>"})
     x = [{"title": "level r", "range": [-0.01, 1.01], "tickformat": ".0%"}, {"title": "output of the filter"}]
     y = [{"title": "output of the filter, Q̄(r)"}, {"title": "density", "range": [0, top]}]
-    return figure(traces, height=470, **panels(["", ""], x, y, gap=0.09))
+    return figure(traces, height=470, **panels(["", ""], x, y, gap=0.14))
 
 
 def firing(seconds: np.ndarray, channels: dict[str, np.ndarray], fires: np.ndarray, frames: np.ndarray,

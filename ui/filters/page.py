@@ -9,7 +9,7 @@ from ui.filters.responses import show_firing
 from ui.filters.views import all_of_them, one_large
 from ui.library.comparisons import ranking_of
 from ui.library.models import choose_model, gallery_or_stop
-from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_points, forget_unknown, try_presets
+from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_people, choose_points, forget_unknown, try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
 
@@ -29,9 +29,8 @@ def show() -> None:
     @st.fragment
     def explore() -> None:
         """All that follows p, M and the people; of the page only this is drawn again."""
-        forget_unknown("filters_people", people)
-        chosen = st.multiselect("People in colour", people, people[:5], key="filters_people", max_selections=8, **KEPT,
-                                help="None of them was seen in training. The ranking uses all test people.")
+        chosen = choose_people("People in colour", people, people[:5], "filters_people", max_selections=8,
+                               help="None of them was seen in training. The ranking uses all test people.")
         row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
         with row:
             p = choose_p(gallery.p, width=WIDE)

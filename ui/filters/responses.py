@@ -17,7 +17,7 @@ from ui.library import elsewhere
 from ui.library.data import available_data, domain_for, recordings_for, title_of
 from ui.library.models import Entry, model_of
 from ui.shell.charts import chart
-from ui.shell.controls import forget_unknown
+from ui.shell.controls import choose_person, forget_unknown
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
@@ -77,8 +77,7 @@ def _controls(entry: Entry, model: Model, fits: dict[str, str]) -> tuple[Recordi
     recordings = recordings_for(data)
     split = entry.card.get("split") or {}
     people = sorted(recordings.people, key=lambda person: (person not in split.get("test", []), person))
-    forget_unknown("filters_person", people)
-    person = second.selectbox("Person", people, key="filters_person", **KEPT)
+    person = choose_person("Person", people, "filters_person", second)
     own = recordings.select(subjects=person)
     names = [f"{i + 1}" + (f" · {stimulus}" if own.stimuli is not None else "")
              for i, stimulus in enumerate(own.stimuli if own.stimuli is not None else own.subjects)]

@@ -16,10 +16,10 @@ from ui.home.figures import all_filters, quantile_functions, two_pairs
 from ui.library.data import recordings_of
 from ui.library.models import Entry, entries, gallery_at, gallery_of
 from ui.shell.charts import chart
-from ui.shell.controls import WIDE, choose_p
+from ui.shell.controls import WIDE, choose_p, choose_person
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
-from ui.shell.people import named
+from ui.shell.people import called, name_of, named
 from ui.shell.text import plain
 
 
@@ -148,8 +148,8 @@ def raw() -> None:
     people = sorted(set(walks.subjects.tolist()))
     controls, picture = st.columns([1, 2.4], gap="large")
     with controls:
-        one = st.selectbox("One person", people, index=0, key="one", **KEPT)
-        other = st.selectbox("Another person", people, index=4, key="other", **KEPT)
+        one = choose_person("One person", people, "one")
+        other = choose_person("Another person", people, "other", index=4)
         channel = st.selectbox("Signal", walks.channels, key="signal", **KEPT)
         points = st.slider("Sampling points M", 1, 64, 16, key="M", **KEPT,
                            help="Q̄ is a line through the values at M levels between 0 and 1, and at both ends.")
@@ -157,9 +157,10 @@ def raw() -> None:
     own, foreign = walks.select(subjects=one).sequences, walks.select(subjects=other).sequences
     if one == other or len(own) < 2:
         picture.info("Choose two different people to compare." if one == other else
-                     f"Person {one} has only one walk; choose another.", icon=":material/group:")
+                     f"{plain(name_of(one))} has only one walk; choose another.", icon=":material/group:")
         return
-    names = [f"Person {one}, first walk", f"Person {one}, second walk", f"Person {other}"]
+    name = named(people)
+    names = [f"{name[one]}, first walk", f"{name[one]}, second walk", name[other]]
     column, unit = walks.channels.index(channel), {"acc": "g", "gyr": "rad/s"}[channel[:3]]
     layer = QuantileLayer(points, learn_levels=False)
     embeddings = torch.stack([layer(torch.from_numpy(s[None, :, column].copy())[None])[0]
@@ -172,8 +173,8 @@ def raw() -> None:
         chart(figure, "home-raw", f"Quantile functions of {channel}: {one} to themselves {same:.4f} {unit}, to {other} "
               f"{different:.4f} {unit}.", pd.DataFrame({"level": layer.levels.numpy()} | curves))
         left, right = st.columns(2)
-        left.metric(f"Person {one} to themselves", f"{same:.4f} {unit}", border=True)
-        right.metric(f"Person {one} to person {other}", f"{different:.4f} {unit}", border=True)
+        left.metric(f"{called(people)[one]} to themselves", f"{same:.4f} {unit}", border=True)
+        right.metric(f"{called(people)[one]} to {called(people)[other]}", f"{different:.4f} {unit}", border=True)
         st.latex(rf"W_{{{p:g}}} = \Big(\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|^{{{p:g}}}\,dr\Big)^{{1/{p:g}}}"
                  rf"\qquad {same:.4f} \;\; \text{{against}} \;\; {different:.4f}")
         if same < different:

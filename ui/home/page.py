@@ -6,13 +6,9 @@ import os
 
 import streamlit as st
 
-from qpwl_core.common.files import FileError
-from qpwl_core.training.devices import device_of
-from ui.home.first_look import learned, model_to_show, raw
-from ui.library.data import available_data
-from ui.library.models import entries
 from ui.shell.frame import setup_page
 from ui.shell.numbers import numbers
+from ui.shell.plot import prepare
 from ui.shell.text import plain
 
 TOUR = {
@@ -37,19 +33,31 @@ HAPT = "UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0"
 
 
 def show() -> None:
-    """The whole page."""
+    """The whole page: first what can be read at once, while the browser fetches plotly.js; then what takes PyTorch."""
     setup_page("QP-WL Lab", "Can a person be told by the distribution of a signal?")
     st.markdown(INTRODUCTION)
-    entry = model_to_show()
-    if entry is not None:
-        st.info(FIRST, icon=":material/touch_app:")
     if st.button("Try it on yourself", type="primary", icon=":material/draw:", key="home-sign",
                  help="Sign in the browser, see your own quantile functions, and let a friend forge you."):
         st.switch_page("pages/sign.py")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
-        st.markdown("**Then the tour:**", width="content")
+        st.markdown("**The tour:**", width="content")
         for page, (icon, line) in TOUR.items():
             st.page_link(page, icon=f":material/{icon}:", help=line, width="content")
+        prepare()
+    first_look()
+    at_hand()
+    st.caption("Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
+               "Embeddings Based on a Wasserstein Loss. Nothing leaves this computer.")
+
+
+def first_look() -> None:
+    """Two people through the eyes of a model, and the one thing to do first."""
+    from qpwl_core.common.files import FileError
+    from ui.home.first_look import learned, model_to_show, raw
+
+    entry = model_to_show()
+    if entry is not None:
+        st.info(FIRST, icon=":material/touch_app:")
 
     @st.fragment
     def picture() -> None:
@@ -70,6 +78,13 @@ def show() -> None:
 
     picture()
 
+
+def at_hand() -> None:
+    """Which models, data and machine there are."""
+    from qpwl_core.training.devices import device_of
+    from ui.library.data import available_data
+    from ui.library.models import entries
+
     st.divider()
     st.subheader("At hand")
     models, data, device = entries(), available_data(), device_of("auto")
@@ -82,5 +97,3 @@ def show() -> None:
     if not models:
         st.info("No model is at hand yet. Train one, it takes a minute.", icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
-    st.caption("Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
-               "Embeddings Based on a Wasserstein Loss. Nothing leaves this computer.")

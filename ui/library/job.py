@@ -112,7 +112,7 @@ def write_state(folder: Path, **now) -> None:
     """Replace state.json at once; it is written many times a minute, so nothing waits for the disk."""
     part = folder / f".state.json.{secrets.token_hex(8)}"
     try:
-        part.write_text(json.dumps(now))
+        part.write_text(json.dumps(now), encoding="utf-8")
         os.replace(part, folder / "state.json")
     except BaseException:
         with contextlib.suppress(OSError):
@@ -128,7 +128,7 @@ def last_word(folder: Path, **changes) -> None:
     try:
         write_state(folder, **now | changes)
     except OSError:
-        with contextlib.suppress(OSError), open(folder / "state.json", "r+") as file:
+        with contextlib.suppress(OSError), open(folder / "state.json", "r+", encoding="utf-8") as file:
             file.write(json.dumps({"state": "failed", "note": "", **changes}))
             file.truncate()
 
@@ -154,6 +154,7 @@ def held(lock: Path) -> bool:
 def _lines(path: Path) -> list[dict]:
     """The whole lines of a file that is being appended to."""
     try:
-        return [json.loads(line) for line in path.read_text().splitlines(keepends=True) if line.endswith("\n")]
+        lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+        return [json.loads(line) for line in lines if line.endswith("\n")]
     except (OSError, ValueError):
         return []

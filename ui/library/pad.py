@@ -45,7 +45,8 @@ CSS = """
 .bar button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 .bar [hidden] { display: none; }
 """
-_mount = st.components.v2.component("qpwl-pad", html=HTML, css=CSS, js=Path(__file__).with_suffix(".js").read_text())
+_mount = st.components.v2.component("qpwl-pad", html=HTML, css=CSS, js=Path(__file__).with_suffix(".js")
+                                 .read_text(encoding="utf-8"))
 
 
 def pad(key: str, take: Callable[[Capture], str | None], *, hint: str = "Sign here", label: str = LABEL,

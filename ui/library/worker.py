@@ -54,7 +54,7 @@ class Worker:
             raise Stopped
 
     def append(self, name: str, record: dict) -> None:
-        with open(self.folder / name, "a") as file:
+        with open(self.folder / name, "a", encoding="utf-8") as file:
             file.write(json.dumps(record) + "\n")
 
     def _listen(self):

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.evaluation import protocol
-from qpwl_core.evaluation.bootstrap import fmr_interval, subject_intervals
+from qpwl_core.evaluation.bootstrap import fmr_interval, subject_intervals, too_few_people
 from qpwl_core.evaluation.explain import match_by_filter
 from qpwl_core.evaluation.metrics import cmc, det, mean_roc, smallest_rate, threshold_at_fmr
 from qpwl_core.evaluation.trials import RATES, Trials, auc_by_n, error_rates
@@ -27,7 +27,6 @@ from ui.shell.presenter import presenting
 from ui.shell.text import plain
 from ui.shell.words import help_for
 
-ENOUGH_PEOPLE = 10            # calibration people below which nothing is promised
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 
 
@@ -163,9 +162,17 @@ def promised_fmr(key: tuple, n: int, threshold: float) -> tuple[float, float]:
     return fmr_interval(_trials(*key, "calibration").scores[:, n - 1], threshold)
 
 
-def too_few(people: int, promised: tuple[float, float], target: float) -> bool:
-    """Whether so few calibration people cannot promise the target: fewer than ten, or twice as much is possible."""
-    return people < ENOUGH_PEOPLE or promised[1] > 2 * target
+def tell_promise(models: list[Compared], n: int, thresholds: dict[str, float], target: float) -> dict[str, tuple]:
+    """Warn where calibration people are too few to promise a target; returns what can be promised, by label."""
+    promised = {model.label: promised_fmr(model.key, n, thresholds[model.label]) for model in models
+                if model.label in thresholds}
+    people = {model.label: len(model.calibration().people) for model in models if model.label in promised}
+    few = [f"{plain(label)}: set on {count} people, {100 * target:g} % of imposters may as well be "
+           f"{100 * promised[label][0]:.0f} to {100 * promised[label][1]:.0f} %." for label, count in people.items()
+           if too_few_people(count, promised[label], target)]
+    if few:
+        st.warning("**Too few calibration people to promise this.** " + " ".join(few), icon=":material/warning:")
+    return promised
 
 
 def _gallery_part(key: tuple, part: str):

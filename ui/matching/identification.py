@@ -20,13 +20,14 @@ from ui.matching.compared import (
     filters_of,
     fractions_of,
     set_by_hand,
+    tell_promise,
     threshold_slider,
 )
 from ui.shell.charts import chart, table
+from ui.shell.controls import choose_person
 from ui.shell.curves import over_fractions
-from ui.shell.frame import KEPT
 from ui.shell.palette import colours_of
-from ui.shell.people import named
+from ui.shell.people import called, named
 from ui.shell.text import plain
 
 
@@ -63,8 +64,8 @@ def mistaken(models: list[Compared], n: int, draw: int | None) -> None:
 
     left, right = st.columns(2, gap="large")
     with left:
-        label = named(gallery_of(model.entry).people)
-        chart(figures.confusion(shares, [escape(label[person]) for person in people]), "identification-confusion",
+        label, short = named(gallery_of(model.entry).people), called(gallery_of(model.entry).people)
+        chart(figures.confusion(shares, [escape(short[person]) for person in people]), "identification-confusion",
               "Confusion matrix: how often each person was taken for each other person",
               lambda: pd.DataFrame(shares, index=people, columns=people).rename_axis("who came").reset_index(),
               on_click=clicked)
@@ -80,12 +81,9 @@ def mistaken(models: list[Compared], n: int, draw: int | None) -> None:
         st.caption("Not first, but among the first k? The mean over the draws, shaded: ± one standard error.")
     others = np.where(np.eye(len(people), dtype=bool), -np.inf, shares - scores.mean(0) / np.abs(scores).max() / 1e3)
     first, second = np.unravel_index(others.argmax(), others.shape)               # most often; if never, the nearest
-    for key in ("who", "as"):
-        if st.session_state.get(key) not in people:
-            st.session_state.pop(key, None)
     left, right = st.columns(2)
-    who = left.selectbox("Who came", people, index=int(first), key="who", **KEPT)
-    taken_for = right.selectbox("Taken for", people, index=int(second), key="as", **KEPT)
+    who = choose_person("Who came", people, "who", left, int(first))
+    taken_for = choose_person("Taken for", people, "as", right, int(second))
     happened = np.flatnonzero(scores[:, people.index(who)].argmin(1) == people.index(taken_for))
     st.caption(f"{plain(label[who])} was taken for {plain(label[taken_for])} in {len(happened)} of {len(scores)} "
                "draws.")
@@ -101,8 +99,9 @@ def the_attack(models: list[Compared], n: int, draw: int | None) -> None:
     with controls:
         model = choose_focus(models)
         try:
-            threshold = (threshold_slider("threshold", model, n) if set_by_hand() else
-                         calibrated_threshold(model, n, choose_target()))
+            target = None if set_by_hand() else choose_target()
+            threshold = (threshold_slider("threshold", model, n) if target is None else
+                         calibrated_threshold(model, n, target))
         except ValueError as error:
             st.warning(f"{plain(error)}.", icon=":material/straighten:")
             return
@@ -112,16 +111,18 @@ def the_attack(models: list[Compared], n: int, draw: int | None) -> None:
         st.info(f"At a distance of {threshold:.4g}, **{inside[shown]} of {len(people)} imposters get in** in draw "
                 f"{shown + 1}, and {sum(inside)} of {len(people) * len(scores)} in all ten.",
                 icon=":material/door_open:")
+        if target is not None:
+            low, high = tell_promise([model], n, {model.label: threshold}, target)[model.label]
+            st.caption(f"Aimed at {100 * target:g} % of imposters at *one* person's door, which could be "
+                       f"{100 * low:.0f} to {100 * high:.0f} % (95 % interval, calibration people resampled). Here "
+                       f"each stands before {len(people) - 1} doors at once.")
         sent = [(each.diagonal() > threshold).sum() for each in scores]
         st.caption(f"The same threshold sends {sent[shown]} of {len(people)} owners away in draw {shown + 1}, and "
                    f"{sum(sent)} of {len(people) * len(scores)} in all ten.")
-        if st.session_state.get("knocks") not in people:
-            st.session_state.pop("knocks", None)
         nearest = knocks[shown].set_index("imposter")["nearest"]
-        imposter = st.selectbox("Why? Look into", nearest.index.tolist(), key="knocks", **KEPT,
-                                format_func=lambda who: f"{who}, nearest to {nearest[who]}")
+        imposter = choose_person("Why? Look into", nearest.index.tolist(), "knocks")
     with picture:
-        label = named(gallery_of(model.entry).people)
+        label = called(gallery_of(model.entry).people)
         safe = {person: escape(label[person]) for person in people}
         colours = {safe[person]: colour for person, colour in colours_of(gallery_of(model.entry).people).items()
                    if person in safe}
@@ -154,13 +155,15 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
                 f"{plain(label[taken_for])}, where "
                 f"two people are typically {typical:.4g} apart: {typical - total:.3g} less. Filters {most} alone are "
                 f"{closer:.3g} less, {share}.")
+    short = called(gallery_of(model.entry).people)
+    who, taken_for = short[who], short[taken_for]
     names = ("two typical strangers", f"{escape(who)} to themselves", f"{escape(who)} to {escape(taken_for)}")
     chart(figures.filters(by_filter.head(10), names), f"identification-{key}-filters",
           f"What the ten filters that matched most add to the distance of {who} to {taken_for}", by_filter)
     described = pd.DataFrame({
         "observed": describe(model, sequences["observed"]), f"nearest of {taken_for}": describe(
             model, sequences["nearest"]), "distance": sequences["distance"].map("{:.4g}".format),
-        f"nearest of {who}": describe(model, sequences["genuine"]),
+        f"nearest of {who}, themselves": describe(model, sequences["genuine"]),
         "their distance": sequences["genuine_distance"].map("{:.4g}".format)})
     table(described if one != other else described.iloc[:, :3], "What was observed, and the nearest that was enrolled")
 

@@ -60,7 +60,7 @@ def attack(table, threshold: float, colours: dict[str, str]) -> go.Figure:
     return figure(
         traces, margin=MARGIN | {"t": 30}, height=max(300, 70 + 24 * len(table)), showlegend=False,
         xaxis={"title": "distance to the nearest person enrolled",
-               "range": [low - 0.08 * (edge - low), edge + 0.3 * (edge - low)]},
+               "range": [low - 0.08 * (edge - low), edge + 0.75 * (edge - low)]},
         yaxis={"title": "imposter", "type": "category", "categoryorder": "array", "nticks": 100,
                "categoryarray": table["imposter"].tolist()[::-1]},
         **line_at(threshold, {"color": IMPOSTER, "width": 3}, "gets in ◀"))

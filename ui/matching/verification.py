@@ -19,12 +19,11 @@ from ui.matching.compared import (
     intervals_of,
     paper_auc,
     paper_notes,
-    promised_fmr,
     set_by_hand,
     span,
     summary_of,
+    tell_promise,
     threshold_slider,
-    too_few,
 )
 from ui.matching.tried import curves_against, has_forgeries, say_tried, tried_at
 from ui.shell.charts import chart, table
@@ -45,8 +44,6 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
         by_hand = set_by_hand()
         target = None if by_hand else choose_target()
         thresholds = by_hand_of(focus, lists, n) if by_hand else calibrated_of(models, n, target)
-        promised = {} if by_hand else {model.label: promised_fmr(model.key, n, thresholds[model.label])
-                                       for model in models if model.label in thresholds}
         came = {label: at_threshold(*lists[label], threshold) for label, threshold in thresholds.items()}
         tried = tried_at(focus.key, n, draw) if has_forgeries(focus) else None
         if out := came.get(focus.label):
@@ -63,6 +60,7 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
                   lambda: pd.DataFrame({"distance": [*genuine, *imposter],
                                         "genuine": [True] * len(genuine) + [False] * len(imposter)}))
     if came:
+        promised = {} if by_hand else tell_promise(models, n, thresholds, target)
         aimed = {label: f"{100 * target:g} %" if not by_hand else "set by hand" if label == focus.label else "the same"
                  for label in came}
         table(pd.DataFrame([
@@ -75,13 +73,6 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
             st.caption("Each model's distance has a scale of its own. The threshold is that of the model shown; the "
                        "others stand where the same share of imposters gets in.")
         else:
-            few = {model.label: len(model.calibration().people) for model in models if model.label in promised
-                   and too_few(len(model.calibration().people), promised[model.label], target)}
-            if few:
-                st.warning("**Too few calibration people to promise this.** " + " ".join(
-                    f"{plain(label)}: set on {count} people, {100 * target:g} % of imposters may as well be "
-                    f"{100 * promised[label][0]:.0f} to {100 * promised[label][1]:.0f} %." for label, count in
-                    few.items()), icon=":material/warning:")
             st.caption("*Could be*: the 95 % interval of the false match rate at this threshold, with the calibration "
                        "people resampled; of fewer than ten people even the interval is rough. FMR and FNMR came out "
                        "on the test people, who had no part in it.")

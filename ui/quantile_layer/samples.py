@@ -13,6 +13,7 @@ from qpwl_core.models.methods import METHODS
 from qpwl_core.transport.toy_samples import SHAPES, Bump, draw_again, draw_mixture
 from ui.library.data import recordings_of
 from ui.library.models import Entry, entries, gallery_of, model_of
+from ui.shell.controls import choose_person
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
 from ui.shell.text import plain
@@ -138,7 +139,7 @@ def _walked(which: int, entry: Entry) -> Samples:
     people = sorted(recorded & set(entry.card.get("split", {}).get("test", []))) or sorted(recorded)
     left, middle, right = st.columns(3)
     with left:
-        person = pick("Person", people, _key("person", which), index=which)
+        person = choose_person("Person", people, _key("person", which), index=which)
     filters, names = _walk_filters(str(entry.folder), entry.card["sha256"], person, model)
     with middle:
         walk = names.index(pick("Walk", names, _key("walk", which)))
@@ -155,7 +156,7 @@ def _redrawn(which: int, entry: Entry) -> Samples:
     gallery = gallery_of(entry)
     columns = st.columns(5 if which == 0 else 3)
     with columns[0]:
-        person = pick("Person", gallery.people, _key("person", which), index=which)
+        person = choose_person("Person", gallery.people, _key("person", which), index=which)
     own = np.flatnonzero(gallery.subjects == person)
     with columns[1]:
         place = pick("Recording", [str(i + 1) for i in range(len(own))], _key("recording", which))

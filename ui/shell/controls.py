@@ -6,6 +6,7 @@ import streamlit as st
 
 from qpwl_core.models.gallery import Gallery
 from ui.shell.frame import KEPT
+from ui.shell.people import name_of
 
 WIDE = 230                    # pixels of a control in a row that wraps: one fits a phone, two a projector's column
 
@@ -45,6 +46,23 @@ def try_presets(presets: dict[str, dict]) -> None:
     with st.popover("Try this", icon=":material/lightbulb:"):
         for label, values in presets.items():
             st.button(label, on_click=st.session_state.update, kwargs=values)
+
+
+def choose_person(label: str, people: list[str], key: str, place=st, index: int = 0, say=name_of, **more) -> str:
+    """A select box of people by their friendly names, the id beside; a link may name the id alone. -> id"""
+    forget_unknown(key, people)
+    if key not in st.session_state and st.query_params.get(key) in people:
+        st.session_state[key] = st.query_params[key]
+    return place.selectbox(label, people, index=index, key=key, format_func=say, **KEPT, **more)
+
+
+def choose_people(label: str, people: list[str], default: list[str], key: str, **more) -> list[str]:
+    """The same for several people. -> ids"""
+    forget_unknown(key, people)
+    linked = [person for person in st.query_params.get_all(key) if person in people]
+    if key not in st.session_state and linked:
+        st.session_state[key] = linked
+    return st.multiselect(label, people, default, key=key, format_func=name_of, **KEPT, **more)
 
 
 def forget_unknown(key: str, options) -> None:

@@ -2,20 +2,6 @@
 // takes three times as long (benchmarks/app.py); a page whose pictures follow a slider has no time for that.
 
 const LATER = 1000;        // milliseconds
-let loading;
-
-function library() {
-  // plotly.js as it lies in the Python package, so that both are of one version; served by ui/plot.py
-  loading ??= new Promise((found, lost) => {
-    const streamlit = document.querySelector('script[src*="static/js/"]').src;
-    const script = document.createElement("script");
-    script.src = streamlit.replace(/static\/js\/.*$/, "component/ui.shell.plot.plotly/plotly.min.js");
-    script.onload = () => found(window.Plotly);
-    script.onerror = lost;
-    document.head.append(script);
-  });
-  return loading;
-}
 
 function themed(box) {
   // The look of Streamlit's theme, light or dark as it is now.
@@ -46,24 +32,37 @@ const OPTIONS = {
   modeBarButtonsToRemove: ["lasso2d", "select2d", "sendChartToCloud"],
 };
 
-const NARROW = 200;        // pixels of a panel below which panels stand one under the other
-const TITLE = 46;          // pixels of a title and of the names on an axis, of panels that are stacked
+const NARROW = 160;        // pixels of a panel below which panels stand one under the other
+const TITLE = 40;          // pixels of the title of a panel that is stacked
+const TICKS = 26;          // of the numbers below it
+const NAME = 24;           // of the name of its axis
+const ROW = 30;            // of a legend of one row, for which there is always room
 
 function stacked(layout, width, height) {
   // Panels side by side (`panels.py` says how many) put one under the other; returns how high that is.
   const count = layout.meta?.panels;
   if (!count || width / count >= NARROW) return height;
-  const each = 0.75 * height, total = count * each, room = TITLE / total;
+  const axis = (letter, i) => layout[`${letter}axis${i ? i + 1 : ""}`], last = count - 1;
+  const upright = axis("x", 0).tickangle === -90;              // long names, the same below every panel: once is enough
+  const below = upright ? 0 : TICKS + (axis("x", 0).title?.text ? NAME : 0);
+  const {t = 40, b = 60} = layout.margin ?? {}, body = 0.62 * height;
+  const inner = count * body + last * (below + TITLE);
   for (let i = 0; i < count; i++) {
-    const number = i ? i + 1 : "", top = 1 - i / count;
-    Object.assign(layout[`xaxis${number}`], {domain: [0, 1]});
-    Object.assign(layout[`yaxis${number}`], {domain: [top - 1 / count + room, top], showticklabels: true});
+    const top = 1 - i * (body + below + TITLE) / inner;
+    Object.assign(axis("x", i), {domain: [0, 1]}, upright && i < last ? {showticklabels: false} : {});
+    Object.assign(axis("y", i), {domain: [Math.max(0, top - body / inner), top], showticklabels: true});
     Object.assign(layout.annotations[i], {x: 0.5, y: top, font: {size: 13}});
-    if (i) layout.annotations[i].y -= 0.2 * room;
-    layout[`yaxis${number}`].domain[1] -= i ? room : 0;
   }
-  if (layout.legend?.y < 0) layout.legend.y = -1.6 * room;
-  return total;
+  if (layout.legend?.y < 0) layout.legend.y = -(TICKS + NAME + 14) / inner;
+  return inner + t + b;
+}
+
+function withRoom(box, high) {
+  // A legend of many rows takes its place from the picture: make that higher by as much, once drawn and measured.
+  const rows = box.querySelector(".legend")?.getBoundingClientRect().height ?? 0;
+  if (rows <= ROW) return;
+  box.style.height = `${high + rows - ROW}px`;
+  box.by.relayout(box, {height: high + rows - ROW});
 }
 
 function draw(box) {
@@ -77,11 +76,19 @@ function draw(box) {
   const high = full ? window.innerHeight : stacked(layout, width, height);
   if (!full) box.style.height = `${high}px`;
   Object.assign(layout, {template: {layout: theme}, width, height: high});
-  window.Plotly.react(box, data, layout, OPTIONS);
+  if (box.by && box.by !== box.plotly) clear(box);             // the whole plotly.js came, and the small one goes
+  box.by = box.plotly;
+  box.by.react(box, data, layout, OPTIONS);
+  if (!full) withRoom(box, high);
   if (!box.heard) box.heard = box.on("plotly_click", ({points: [{x, y, customdata}]}) => {
     if (ArrayBuffer.isView(customdata)) customdata = Array.from(customdata);
     if (box.wanted.clickable) box.tell({x, y, customdata});
   });
+}
+
+function clear(box) {
+  box.by?.purge(box);
+  box.by = box.heard = undefined;
 }
 
 function drawInTime(box) {
@@ -109,7 +116,7 @@ export default async function ({data, parentElement, setTriggerValue}) {
   if (!box.drawn) box.style.height = `${data.height}px`;
   box.setAttribute("aria-label", data.alt);
   box.classList.toggle("clickable", data.clickable);
-  await library();
+  box.plotly = await library(data.whole ? "whole" : "small");
   drawInTime(box);
   box.watched ??= watch(box);
   return () => {
@@ -117,7 +124,7 @@ export default async function ({data, parentElement, setTriggerValue}) {
     if (box.turn !== turn) return;
     clearTimeout(box.later);
     for (const watcher of box.watched) watcher.disconnect();
-    window.Plotly.purge(box);
-    box.watched = box.drawn = box.heard = undefined;
+    clear(box);
+    box.watched = box.drawn = undefined;
   };
 }

@@ -52,6 +52,9 @@ def formulas(config: Config) -> list[str]:
     p, loss = f"{config.p:g}", LOSSES[method.loss]
     if not config.multi_class and method.loss == "wasserstein":
         loss = r"\mathcal L = \sum_{i=1}^{N} \sum_{j \ne i} \log\Big(1 + e^{\,s\,(d_p(a_i, b_i) - d_p(a_i, b_j))}\Big)"
+    if config.one_threshold:                     # the negatives of all anchors are those of each
+        loss = loss.replace(r"j \ne i", r"j \ne k").replace("a_i, b_j", "a_j, b_k").replace(r"a_i \cdot b_j",
+                                                                                           r"a_j \cdot b_k")
     lines = [loss.replace("N", f"{config.pairs}").replace("d_p", f"d_{{{p}}}")]
     if config.both_ways and method.loss != "softmax":
         lines[0] = lines[0].replace(r"\mathcal L =", r"\mathcal L_{ab} =")

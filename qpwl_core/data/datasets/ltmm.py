@@ -112,10 +112,11 @@ def _samples(record, start, end):
 def fetch(dataset, folder, progress):
     """The records of RECORDS without LabWalks, each checked against PhysioNet's SHA256SUMS.txt."""
     base = dataset.downloads[0]
-    sums = download(base + "SHA256SUMS.txt", folder, progress=False).read_text()
+    sums = download(base + "SHA256SUMS.txt", folder, progress=False).read_text(encoding="utf-8")
     lines = (line.split(maxsplit=1) for line in sums.splitlines() if line.strip())
     listed = {name: checksum for checksum, name in lines}
-    records = download(base + "RECORDS", folder, sha256=listed.get("RECORDS"), progress=False).read_text().split()
+    names = download(base + "RECORDS", folder, sha256=listed.get("RECORDS"), progress=False)
+    records = names.read_text(encoding="utf-8").split()
     for record in records:
         if re.fullmatch(r"(CO|FL)\d{3}", record):
             for name in (f"{record}.hea", f"{record}.dat"):

@@ -41,9 +41,9 @@ def available_memory() -> int:
     """Bytes that can be used without swapping, as the system and the job's limit say."""
     limits = []
     try:
-        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        lines = dict(line.split(":") for line in Path("/proc/meminfo").read_text(encoding="utf-8").splitlines())
         limits.append(int(lines["MemAvailable"].split()[0]) * 1024)
-        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text()))  # a cluster job or a container
+        limits.append(int(Path("/sys/fs/cgroup/memory.max").read_text(encoding="utf-8")))  # of a job or a container
     except (OSError, ValueError, KeyError):  # another system, or "max": no limit
         pass
     return min(limits, default=4 * 2**30)

@@ -1,4 +1,4 @@
-"""Friendly names: stable, distinct, the same in a gallery and in the data set it was made from."""
+"""Friendly names: stable, the same in a gallery and in the data set it was made from."""
 
 import pytest
 
@@ -8,11 +8,16 @@ from qpwl_core.models.gallery import load_gallery
 from tests.support.places import ROOT
 
 
-def test_names_are_distinct_and_follow_the_id_alone():
-    many = friendly_names(f"person {i}" for i in range(2000))
-    assert len(set(many.values())) == 2000
-    assert friendly_names(["04", "09"]) == friendly_names(["09", "04"])
+def test_names_follow_the_id_alone_and_seldom_meet():
+    many = friendly_names(f"person {i}" for i in range(1000))
+    assert len(set(many.values())) > 850
+    assert all(friendly_names([person]) == {person: name} for person, name in many.items())
     assert all(len(name) <= 12 for name in many.values())
+
+
+def test_an_id_that_is_a_name_stays():
+    assert friendly_names(["Ann", "mary-jane", "Ó Briain"]) == {name: name for name in ("Ann", "mary-jane", "Ó Briain")}
+    assert all(name != person for person, name in friendly_names(["AAF", "04", "s", "p_1"]).items())
 
 
 @pytest.mark.parametrize("model", ["eeg-uci-qp-wl", "eye-gazecom-qp-wl", "gait-hapt-qp-wl", "gait-ipol-qp-wl"])

@@ -329,7 +329,7 @@ def test_content_of_another_kind(tmp_path, whole_files, name, other):
     try:
         loaded = load_recordings(tmp_path / name)
     except RecordingsError as error:
-        assert str(error).startswith(f"'{name}': ")  # noqa: PT017  (one pair of kinds is the same but for a number's width)
+        assert str(error).startswith(f"'{name}': ")  # noqa: PT017  (either is right)  (one pair of kinds is the same but for a number's width)
     else:
         pytest.fail(f"{other} was read as {name}: {loaded}")
 
@@ -369,7 +369,7 @@ def test_damage_anywhere_gives_recordings_or_one_sentence(whole_files, name, cha
     try:
         load_recordings(io.BytesIO(data), name=name, max_bytes=10**7)
     except RecordingsError as error:
-        assert "\n" not in str(error)  # noqa: PT017
+        assert "\n" not in str(error)  # noqa: PT017  (either is right)
 
 
 # .csv

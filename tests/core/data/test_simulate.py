@@ -157,7 +157,7 @@ def test_viewers_share_the_stimulus(shipped):
     gaze = {(s, v): np.where(x[:, :1] > 0, x[:, :2], np.nan)[:450] for s, v, x in zip(
         shipped["eye"].subjects, shipped["eye"].stimuli, shipped["eye"].sequences, strict=True)}
     people, videos = sorted({s for s, _ in gaze})[:10], sorted({v for _, v in gaze})
-    apart = lambda a, b: np.nanmedian(np.hypot(*(gaze[a] - gaze[b]).T))  # noqa: E731
+    apart = lambda a, b: np.nanmedian(np.hypot(*(gaze[a] - gaze[b]).T))
     same = np.mean([apart((a, v), (b, v)) for v in videos for a, b in pairwise(people)])
     other = np.mean([apart((a, v), (b, w)) for v, w in pairwise(videos) for a, b in pairwise(people)])
     assert same < 0.9 * other

@@ -72,7 +72,7 @@ def test_who_is_enrolled_is_there_again(desk, place):
 
 def test_on_disk_in_wal_with_full_synchronisation(file):
     with file._open() as database:
-        pragma = lambda name: database.exec_driver_sql(f"PRAGMA {name}").scalar()  # noqa: E731
+        pragma = lambda name: database.exec_driver_sql(f"PRAGMA {name}").scalar()
         assert pragma("journal_mode") == "wal"
         assert (pragma("synchronous"), pragma("secure_delete")) == (2, 1)
 
@@ -211,7 +211,7 @@ def test_what_was_removed_is_overwritten(file):
     """Neither the name nor the embedding is left in the file, or beside it."""
     file.enrol("Zebulon", embeddings(), SPACE.model)
     file.enrol("Ann", embeddings(seed=1), SPACE.model)
-    inside = lambda what: any(what in path.read_bytes() for path in file.path.parent.iterdir())  # noqa: E731
+    inside = lambda what: any(what in path.read_bytes() for path in file.path.parent.iterdir())
     gone = (b"Zebulon", b"zebulon", embeddings()[0].tobytes()[:32])
     assert all(map(inside, gone))
     file.remove("Zebulon")
@@ -388,7 +388,7 @@ def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(place):
     confirmed, random = [], np.random.default_rng(0)
     with subprocess.Popen([sys.executable, "-c", ENROL_UNTIL_KILLED, str(place)], cwd=ROOT, text=True,
                           env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE) as process:
-        said = lambda: process.stdout.readline().strip()  # noqa: E731
+        said = lambda: process.stdout.readline().strip()
         for kills in range(1, 11):
             child = int(said())
             confirmed += [said() for _ in range(int(random.integers(1, 6)))]

@@ -144,3 +144,17 @@ def test_bad_calibration(options, why):
     given = {"fmr": 0.1} | options
     with pytest.raises(ValueError, match=why):
         calibrate(*people_on_a_line(3), given.pop("fmr"), **given)
+
+
+def test_how_sure_a_promised_rate_is_follows_from_how_many_people_it_rests_on():
+    many, few = calibrate(*people_on_a_line(60), 0.1), calibrate(*people_on_a_line(6), 0.1)
+    for found in (many, few):
+        low, high = found.promised
+        assert 0 <= low <= 0.12
+        assert 0.08 <= high <= 1
+    assert np.ptp(many.promised) < np.ptp(few.promised)
+    assert few.doubtful
+    assert "Too few calibration people" in few.promise
+    assert f"{100 * few.promised[1]:.0f} %" in few.promise
+    far = calibrate(*people_on_a_line(6), 0.1, enrolled=50)
+    assert far.promised[1] >= 0.1, "of an extrapolated rate, too"

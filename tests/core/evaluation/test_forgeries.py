@@ -36,7 +36,7 @@ def test_trials_are_those_of_a_naive_loop():
                 for name in first.people}
     knocking = {name: random.choice(np.flatnonzero((subjects == name) & (stimuli == "session2")))
                 for name in first.people}
-    near = lambda row, name: min(distances[row, column] for column in enrolled[name])  # noqa: E731
+    near = lambda row, name: min(distances[row, column] for column in enrolled[name])
     genuine = [near(i, subjects[i]) for i in range(len(subjects)) if stimuli[i] == "session2"]
     skilled = [near(i, imitates[i]) for i in range(len(subjects)) if imitates[i]]
     others = [near(knocking[a], b) for a in first.people for b in first.people if a != b]

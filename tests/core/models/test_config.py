@@ -60,7 +60,7 @@ def test_numbers(name, value):
         Config(**{name: value})
 
 
-@pytest.mark.parametrize("name", ["batch_norm", "multi_class", "both_ways"])
+@pytest.mark.parametrize("name", ["batch_norm", "multi_class", "both_ways", "one_threshold"])
 @pytest.mark.parametrize("value", [1, "yes", None])
 def test_switches(name, value):
     with pytest.raises(ValueError, match=f"^{name} must be True or False, not "):

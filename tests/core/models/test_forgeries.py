@@ -44,6 +44,27 @@ def test_losses_with_negatives_against_a_plain_loop():
     assert near > multi_similarity_loss(-d)
 
 
+def test_shared_negatives_against_a_plain_loop():
+    d, extra = matrix(), torch.tensor([[0.3], [INF], [0.1], [0.7]], dtype=torch.double)
+    others = [x for i, row in enumerate(d.numpy()) for x in np.delete(row, i)] + extra.flatten().tolist()
+    terms = [[np.exp(d[i, i].item() - x) for x in others] for i in range(4)]
+    assert wasserstein_loss(d, negatives=extra, shared=True).item() == pytest.approx(
+        sum(np.log1p(row).sum() for row in terms))
+    multi = sum(np.log1p(sum(row)) for row in terms)
+    assert wasserstein_loss(d, True, extra, shared=True).item() == pytest.approx(multi)
+    assert n_pair_loss(-d, negatives=-extra, shared=True).item() == pytest.approx(multi / 4)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("multi_class", [False, True])
+def test_one_threshold_is_a_mean_of_shared_terms(shared, multi_class):
+    embedder = build_embedder("qp-wl", 2, filters=4, layers=2, points=3, scale=0.5, multi_class=multi_class,
+                              one_threshold=shared)
+    a, b = torch.randn(2, 5, 4, 5).sort(-1).values
+    found = wasserstein_loss(0.5 * embedder.pairwise(a, b), multi_class, shared=shared)
+    torch.testing.assert_close(embedder.loss(a, b), found / (5 if multi_class else 20 * (5 if shared else 1)))
+
+
 @pytest.mark.parametrize("loss", [wasserstein_loss, n_pair_loss, multi_similarity_loss])
 def test_negatives_infinitely_far_change_nothing(loss):
     sign = 1 if loss is wasserstein_loss else -1

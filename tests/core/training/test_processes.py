@@ -16,13 +16,13 @@ import torch
 ROOT = Path(__file__).resolve().parents[3]
 sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
 
-from qpwl_core.common.files import read_tensors  # noqa: E402
-from qpwl_core.models.methods import METHODS  # noqa: E402
-from qpwl_core.training import processes as distributed  # noqa: E402
-from qpwl_core.training.devices import precision_of  # noqa: E402
-from qpwl_core.training.loop import train  # noqa: E402
-from qpwl_core.training.run import Run  # noqa: E402
-from tests.support.tiny import tiny_config, tiny_recordings  # noqa: E402
+from qpwl_core.common.files import read_tensors  # noqa: E402  (after the path)
+from qpwl_core.models.methods import METHODS  # noqa: E402  (after the path)
+from qpwl_core.training import processes as distributed  # noqa: E402  (after the path)
+from qpwl_core.training.devices import precision_of  # noqa: E402  (after the path)
+from qpwl_core.training.loop import train  # noqa: E402  (after the path)
+from qpwl_core.training.run import Run  # noqa: E402  (after the path)
+from tests.support.tiny import tiny_config, tiny_recordings  # noqa: E402  (after the path)
 
 # One validation at the end, so that the model is the one after the last step.
 CASES = {name: {"method": name, "validate_every": 12} for name, row in METHODS.items() if row.loss != "none"}
