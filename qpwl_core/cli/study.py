@@ -10,37 +10,49 @@ from qpwl_core.cli.registry import DEVICE, THREADS, argument, command, people_of
 
 @command(argument("--preset", choices=("quick", "smoke"), default="quick",
                   help="quick: the real sets (an hour or two on two cores); smoke: a minute on what ships"),
+         argument("--parts", nargs="+", metavar="PART",
+                  help="of the study: tries main added recipes points orders enough paper (all; of smoke, main)"),
          argument("--sets", nargs="+", metavar="SET", help="instead of those of the preset"),
          argument("--methods", nargs="+", metavar="METHOD", help="instead of those of the preset"),
-         argument("--seeds", nargs="+", type=int, metavar="S", help="of splits, trainings and draws (0 1)"),
+         argument("--seeds", nargs="+", type=int, metavar="S", help="of splits, trainings and draws"),
+         argument("--variants", nargs="+", metavar="V", help="exactly these of cells, such as points-4 or try-3"),
+         argument("--tune", action="store_true", help="only the tries of the tuning: the same as --parts tries"),
+         argument("--list", action="store_true", help="train nothing; say how many cells there are, how many are done, "
+                                                      "and how long the rest takes"),
          argument("--out", default="results", metavar="DIR", help="for cells, report, CSV and JSON (results)"),
          argument("--data", default="../shared/data", metavar="DIR", help="raw recordings (../shared/data)"),
          argument("--jobs", type=int, metavar="J", help="cells at a time (as many as cores)"),
          argument("--threads", type=int, metavar="T", help="of a cell (cores divided by jobs)"),
          argument("--dask", metavar="ADDRESS", help="run the cells on the Dask cluster of this scheduler"),
          argument("--report-only", action="store_true", help="train nothing; report the cells that are there"),
+         argument("--no-report", action="store_true", help="only make the cells"),
          argument("--results", metavar="FILE", help="write the results page, too (RESULTS.md)"),
          argument("--ship", metavar="DIR", help="copy the models that ship there (models)"))
 def study(args):
-    """Train and test methods × data sets × seeds, and report; what is there already is not made again."""
+    """Train and test methods × data sets × splits, and report; what is there already is not made again."""
     from qpwl_core.study.cells import folder_of
+    from qpwl_core.study.plan import planned
+    from qpwl_core.study.record import record_path
     from qpwl_core.study.report import write_report
-    from qpwl_core.study.runner import run
-    from qpwl_core.study.sets import cells_of
     from qpwl_core.study.shipping import ship
 
-    cells, failures = cells_of(args.preset, args.sets, args.methods, args.seeds), []
+    parts = ("tries",) if args.tune else tuple(args.parts or ()) or None
+    cells, failures = planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants), []
+    if args.list:
+        _print_list(cells, args.out)
+        return
     if not args.report_only:
         try:
-            failures = run(cells, args.out, args.data, args.jobs, args.threads, args.dask)
+            failures = _run(cells, args)
         except KeyboardInterrupt:
             print("qpwl_core: stopped; to go on where it stopped, give the same command again", file=sys.stderr)
             raise
-    there = [cell for cell in cells if folder_of(cell, args.out).is_dir()]
-    if there:
+    cells = planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants)    # as they are tuned now
+    there = [cell for cell in cells if record_path(cell.name, args.out).exists() or folder_of(cell, args.out).is_dir()]
+    if any(not cell.variant for cell in there) and not args.no_report:
         for path in write_report(there, Path(args.out), _command(args), args.results):
             print(path)
-    elif not failures:
+    elif not there and not failures:
         raise ValueError(f"{args.out} holds no cell of this study: leave --report-only out to make them")
     if args.ship and there:
         shipped = ship(there, args.out, args.ship)
@@ -50,9 +62,39 @@ def study(args):
         raise ValueError(f"{len(failures)} of {len(cells)} cells failed: {'; '.join(failures)}")
 
 
+def _run(cells, args) -> list[str]:
+    """Make the cells: the tries first, since what they choose is what the others train with."""
+    from qpwl_core.study.plan import settle
+    from qpwl_core.study.runner import run
+    from qpwl_core.study.shipping import first_that_ship
+
+    failures = []
+    for stage in ([cell for cell in cells if cell.variant.startswith("try-")],
+                  [cell for cell in cells if not cell.variant.startswith("try-")]):
+        if stage:
+            folders = first_that_ship(stage) if args.ship else []
+            failures += run(stage, args.out, args.data, args.jobs, args.threads, args.dask,
+                            frozenset(cell.name for cell in folders))
+        if args.preset == "quick":
+            settle(args.out)
+    return failures
+
+
+def _print_list(cells, out) -> None:
+    from qpwl_core.study.plan import TITLES, listing
+
+    rows = listing(cells, out)
+    print(f"{'part':28} {'set':20} {'cells':>6} {'done':>6} {'core minutes left':>18}")
+    for row in rows:
+        print(f"{TITLES[row['part']]:28} {row['set']:20} {row['cells']:6} {row['done']:6} {row['minutes']:18.0f}")
+    total = [sum(row[name] for row in rows) for name in ("cells", "done", "minutes")]
+    print(f"{'in all':28} {'':20} {total[0]:6} {total[1]:6} {total[2]:18.0f}")
+
+
 def _command(args) -> str:
     """What would make the same cells again."""
-    given = {name: getattr(args, name) for name in ("sets", "methods", "seeds") if getattr(args, name)}
+    given = {name: getattr(args, name) for name in ("parts", "sets", "methods", "seeds", "variants")
+             if getattr(args, name)}
     return f"python -m qpwl_core study --preset {args.preset}" + "".join(
         f" --{name} {' '.join(map(str, values))}" for name, values in given.items())
 

@@ -88,14 +88,24 @@ def resampled_auc(stack: np.ndarray, counts: np.ndarray) -> np.ndarray:
     With H[i, j, k] = 1 where person i is nearer to itself than j is to k (ties a half), AUC is the mean of H over i and
     over all pairs j ≠ k. H does not depend on the resampling, so a thousand of them are three matrix products.
     """
+    return resampled_wins(wins_of(stack) / len(stack), counts)
+
+
+def wins_of(stack: np.ndarray) -> np.ndarray:
+    """H of `resampled_auc`, summed over repeats: all that AUC and its bootstrap need to know. (R, S, S) -> (S, S, S)"""
     people = stack.shape[-1]
     wins = np.zeros((people, people, people))
     for scores in stack:
         genuine = scores.diagonal()[:, None, None]
         wins += (scores > genuine) + 0.5 * (scores == genuine)
     wins[:, np.arange(people), np.arange(people)] = 0
-    wins = wins.reshape(people, -1) / len(stack)
-    values = []
+    return wins
+
+
+def resampled_wins(wins: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """AUC when people count as often as they were drawn, from H, the mean of repeats. (S, S, S), (B, S) -> (B,)"""
+    people = len(wins)
+    wins, values = wins.reshape(people, -1), []
     for some in np.array_split(counts.astype(float), -(-counts.size * people // BLOCK)):
         pairs = (some @ wins).reshape(-1, people, people)                               # (b, S, S)
         total = np.einsum("bj,bjk,bk->b", some, pairs, some, optimize=True)
@@ -211,21 +221,24 @@ class Resampled:
         return float(np.mean(list(self.aucs.values())))
 
     def interval(self, level: float = LEVEL) -> tuple[float, float]:
-        """Confidence interval of ``auc``."""
-        return percentiles(np.mean(list(self.values.values()), 0), level)
+        """Confidence interval of ``auc``, over people and, where there are three or more, over splits."""
+        return percentiles(over_splits(np.array(list(self.values.values()))), level)
 
-    def minus(self, other: Resampled, level: float = LEVEL) -> dict:
+    def minus(self, other: Resampled, level: float = LEVEL, share: float = 0.0) -> dict:
         """Its AUC minus that of another on the same people, in the splits of both: difference, low, high, splits, p.
 
-        ``p`` is of a paired t-test over splits: None with fewer than three of them, which cannot tell anything.
+        ``low`` and ``high`` are over people and splits. ``p`` is of a paired t-test over splits: None with fewer than
+        three of them, which cannot tell anything. ``share``: people tested per person trained on; splits of the same
+        people overlap, so that their variance is larger by it (the corrected resampled t-test of Nadeau and Bengio).
         """
         common = [split for split in self.aucs if split in other.aucs]
         if not common:
             raise ValueError(f"both must have a split in common, got {list(self.aucs)} and {list(other.aucs)}")
         differences = [self.aucs[split] - other.aucs[split] for split in common]
-        low, high = percentiles(np.mean([self.values[split] - other.values[split] for split in common], 0), level)
+        low, high = percentiles(over_splits(np.array([self.values[split] - other.values[split] for split in common])),
+                                level)
         return {"difference": float(np.mean(differences)), "low": low, "high": high, "splits": len(common),
-                "p": _paired_p(differences)}
+                "p": _paired_p(differences, share)}
 
 
 def resample(stacks: dict[int, np.ndarray], resamples: int = RESAMPLES) -> Resampled:
@@ -233,6 +246,31 @@ def resample(stacks: dict[int, np.ndarray], resamples: int = RESAMPLES) -> Resam
     return Resampled({split: float(repeat_aucs(stack).mean()) for split, stack in stacks.items()},
                      {split: resampled_auc(stack, resample_people(stack.shape[-1], resamples, split))
                       for split, stack in stacks.items()})
+
+
+def over_splits(values: np.ndarray, seed: int = 0) -> np.ndarray:
+    """Splits drawn with replacement, each time with other people of theirs drawn; their mean. (splits, B) -> (B,)
+
+    Fewer than three splits are taken as they are: so few cannot stand for others.
+    """
+    splits, resamples = values.shape
+    if splits < 3:
+        return values.mean(0)
+    random = np.random.default_rng([seed, splits])
+    which, whom = (random.integers(most, size=(splits, resamples)) for most in (splits, resamples))
+    return values[which, whom].mean(0)
+
+
+def holm(ps) -> np.ndarray:
+    """p values corrected for having looked at all of them (Holm 1979); NaN stays, and does not count. (m,) -> (m,)
+
+    >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
+    [0.03, 0.06, nan, 0.06]
+    """
+    ps = np.asarray(ps, dtype=np.float64)
+    found, order = np.full(len(ps), np.nan), np.argsort(ps)[:np.isfinite(ps).sum()]
+    found[order] = np.minimum(np.maximum.accumulate(ps[order] * np.arange(len(order), 0, -1)), 1)
+    return found
 
 
 def repeat_aucs(stack: np.ndarray) -> np.ndarray:
@@ -248,11 +286,13 @@ def repeats_test(one: np.ndarray, other: np.ndarray) -> float:
     return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
 
 
-def _paired_p(differences: list[float]) -> float | None:
-    from scipy.stats import ttest_1samp
+def _paired_p(differences: list[float], share: float) -> float | None:
+    from scipy.stats import t
 
-    if len(differences) < 3:
+    count = len(differences)
+    if count < 3:
         return None
     if np.ptp(differences) == 0:
         return float(differences[0] == 0)
-    return float(ttest_1samp(differences, 0).pvalue)
+    spread = np.std(differences, ddof=1) * np.sqrt(1 / count + share)
+    return float(2 * t.sf(abs(np.mean(differences)) / spread, count - 1))

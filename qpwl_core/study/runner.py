@@ -15,9 +15,10 @@ from qpwl_core.study.sets import SETS, Cell
 
 
 def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | None = None,
-        dask: str | None = None) -> list[str]:
+        dask: str | None = None, folders: frozenset[str] = frozenset()) -> list[str]:
     """Make the cells that are not there yet. -> the sentences of those that failed
 
+    ``folders``: names of cells whose models are kept, too, not only their records.
     ``jobs``: cells at a time (as many as there are cores, and on a Dask cluster as many as it has workers), each with
     ``threads`` threads, by default all cores divided by the jobs: never more threads than cores.
     """
@@ -26,7 +27,7 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     for name in dict.fromkeys(cell.set for cell in cells):
         SETS[name].check(data)
     out, data = Path(out).absolute(), Path(data).absolute()      # workers may live in other folders
-    missing = [cell for cell in cells if not is_whole(cell, out)]
+    missing = [cell for cell in cells if not is_whole(cell, out, cell.name in folders)]
     for what, given in (("jobs", jobs), ("threads", threads)):
         if given is not None and given < 1:
             raise ValueError(f"--{what} must be at least 1, not {given}")
@@ -36,7 +37,7 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     with _quiet_interrupt(), _cluster(dask), Watch(cells, missing, out) as watch:
         # cells that are there go through, too: their scores may be of an older form
         results = Parallel(-1 if dask else jobs, return_as="generator_unordered", batch_size=1)(
-            delayed(make_cell)(cell, out, data, threads) for cell in cells)
+            delayed(make_cell)(cell, out, data, threads, cell.name in folders) for cell in cells)
         for result in results:
             watch.done(result)
             if result["error"]:

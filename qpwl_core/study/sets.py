@@ -17,11 +17,13 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split
 from qpwl_core.models.config import Config, preset
 from qpwl_core.models.methods import METHODS
+from qpwl_core.study.variants import variant_settings, with_settings
 
 TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its people aside to validate
 OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")
-BEYOND = ("meanstd-npl", "attentive-npl", "pswe-npl")
-AGAINST_FORGERS = ("qp-wl-pyramid", "untrained", "dtw")
+BEYOND = ("meanstd-npl", "attentive-npl", "pswe-npl", "qp-wl-pyramid")
+NOTHING_LEARNED = ("untrained", "untrained-cosine")
+AGAINST_FORGERS = ("qp-wl-pyramid", "untrained", "untrained-cosine", "dtw")
 SCREEN = [1280.0, 720.0, 0.40, 0.225, 0.45]     # of GazeCom: px wide, px high, m wide, m high, m away
 
 
@@ -35,6 +37,7 @@ class StudySet:
     stands_for: str                   # the domain of the paper that it is held against: eye, gait, eeg, or none
     file: str = ""                    # in the folder of raw data; none where the data set ships
     joined: tuple[tuple[str, str], ...] = ()      # more (data set, file), whose people come along, each under its name
+    aligned: bool = False             # its sequences are short enough for dynamic time warping
     fixed: bool = False               # simplified to one gaze point and one length, as Jäger et al. 2019 need it
     changes: dict = field(default_factory=dict)   # of the preset's Config
     ships: tuple[int, int, int] | None = None     # at most so many people to test, to calibrate, sequences of each
@@ -71,7 +74,9 @@ class StudySet:
         """What it is studied with where nothing else is said."""
         if self.fixed:
             return "qp-wl", "jaeger-2019"
-        return OF_THE_PAPER + (AGAINST_FORGERS if self.domain == "signature" else BEYOND)
+        if self.domain == "signature":
+            return OF_THE_PAPER + AGAINST_FORGERS
+        return OF_THE_PAPER + BEYOND + NOTHING_LEARNED + (("dtw",) if self.aligned else ())
 
     def check(self, folder: Path) -> None:
         """One sentence where the file is missing."""
@@ -137,8 +142,8 @@ EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "
 SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
     StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 14)),
-    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", ships=(12, 4, 12)),
-    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", ships=(11, 3, 20)),
+    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", aligned=True, ships=(12, 4, 12)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", aligned=True, ships=(11, 3, 20)),
     StudySet("signature-susig", "Signatures · SUSIG and SVC2004", "susig-visual", "", "sign-susig-visual-74.npz",
              joined=(("susig-blind", "sign-susig-blind-90.npz"), ("svc2004", "sign-svc2004-28.npz")),
              ships=(12, 4, 12)),
@@ -161,8 +166,8 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset(("eye-gazecom", "eye-gazecom-fixed", "gait-ipol", "eeg-uci", "gait-hapt"), None, (0, 1),
-                    what="the quick preset of each domain, on all people"),
+    "quick": Preset(("eye-gazecom", "eye-gazecom-fixed", "gait-ipol", "eeg-uci", "gait-hapt"), None,
+                    tuple(range(10)), what="the quick preset of each domain with what was tuned, on all people"),
     "smoke": Preset(("eye-simulated", "eye-simulated-fixed", "gait-hapt", "eeg-simulated"), ("qp-wl", "mp-npl"), (0, 1),
                     people=24, what="a trial of the machinery: 24 people, a tiny network, 30 steps; its figures mean "
                                     "nothing",
@@ -173,33 +178,42 @@ PRESETS = {
 
 @dataclass(frozen=True)
 class Cell:
-    """One training: a set, a method, a seed (of the split, of the training and of the draws), in a preset."""
+    """One training: a set, a method, a seed (of the split, of the training and of the draws), in a preset.
+
+    ``variant``: what it changes, such as ``points-4`` or ``try-3`` (`variants`); nothing in the study's main table.
+    """
 
     set: str
     method: str
     seed: int
     preset: str = "quick"
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        return f"{self.set}-{self.method}-{self.seed}"
+        return f"{self.set}-{self.method}-{self.seed}" + (f"-{self.variant}" if self.variant else "")
 
     @property
     def config(self) -> Config:
-        """What is trained."""
-        studied = SETS[self.set]
-        quick = preset("quick", studied.domain)
-        changes = {"method": self.method, "seed": self.seed, **studied.changes, **PRESETS[self.preset].changes}
+        """What is trained: the quick preset (of the variant ``paper``, the paper's) with what was tuned and changed."""
+        studied, base = SETS[self.set], "paper" if self.variant == "paper" else "quick"
+        quick = preset(base, studied.domain)
+        changes = {"method": self.method, "seed": self.seed, **studied.changes}
         changes["recipe"] = quick.recipe | studied.changes.get("recipe", {})
+        changes |= PRESETS[self.preset].changes
+        if base == "quick":
+            tuned = self.set if self.preset == "quick" else ""       # what was tuned holds for the real study alone
+            changes = with_settings(changes, variant_settings(self.variant, tuned, studied.domain, self.method))
         if METHODS[self.method].network == "jaeger":
             changes["crop"] = 0.0                # its length is fixed: whole sequences, all of one length
-        return preset("quick", studied.domain, **changes)
+        return preset(base, studied.domain, **changes)
 
     @property
     def command(self) -> str:
         """What makes exactly this model; the number of threads matters to the last bits of the weights."""
+        variant = f" --variants {self.variant}" if self.variant else ""
         return (f"python -m qpwl_core study --preset {self.preset} --sets {self.set} --methods {self.method} "
-                f"--seeds {self.seed}")
+                f"--seeds {self.seed}{variant}")
 
 
 def cells_of(name: str, sets=None, methods=None, seeds=None) -> list[Cell]:

@@ -15,18 +15,21 @@ from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.study.cells import folder_of
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
 
-SHIPPED = (*OF_THE_PAPER, "qp-wl-pyramid")
 LARGEST = 60_000_000      # bytes of all shipped models together
+
+
+def first_that_ship(cells: list[Cell]) -> list[Cell]:
+    """The cells of the first seed whose models ship."""
+    first = min((cell.seed for cell in cells if not cell.variant), default=0)
+    pyramid = {name: ("qp-wl-pyramid",) if SETS[name].domain == "signature" else () for name in SETS}
+    return [cell for cell in cells if not cell.variant and cell.seed == first and SETS[cell.set].ships
+            and cell.method in OF_THE_PAPER + pyramid[cell.set]]
 
 
 def ship(cells: list[Cell], out, target) -> list[Path]:
     """Copy the cells of the first seed that ship to ``target/<set>-<method>/``, each whole or not at all."""
-    first = min(cell.seed for cell in cells)
-    shipped = []
-    for cell in cells:
-        folder = folder_of(cell, out)
-        if cell.seed == first and cell.method in SHIPPED and SETS[cell.set].ships and folder.is_dir():
-            shipped.append(_ship(cell, folder, Path(target) / f"{cell.set}-{cell.method}"))
+    shipped = [_ship(cell, folder_of(cell, out), Path(target) / f"{cell.set}-{cell.method}")
+               for cell in first_that_ship(cells) if folder_of(cell, out).is_dir()]
     size = sum(path.stat().st_size for path in Path(target).rglob("*") if path.is_file())
     if size > LARGEST:
         raise FileError(f"{target} has {size / 1e6:.1f} MB, and models that ship have at most {LARGEST / 1e6:g} MB: "

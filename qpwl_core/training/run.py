@@ -28,7 +28,9 @@ WARM_UP = 0.15      # fraction of the steps in which the learning rate rises
 
 
 def learning_rate(step: int, config: Config) -> float:
-    """One cycle: up along a cosine from a 25th, down to nearly nothing. A function of the step alone."""
+    """One cycle: up along a cosine from a 25th, down to nearly nothing; or constant. A function of the step alone."""
+    if config.constant_rate:
+        return config.learning_rate
     rise = max(1, round(WARM_UP * config.iterations))
     if step < rise:
         low, high, part = config.learning_rate / 25, config.learning_rate, step / rise

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study import figures, paper
+from qpwl_core.study import paper
+from qpwl_core.study.report import figures
+from qpwl_core.study.report.sentences import STANDARD_ERROR, budget, people, title, verdicts
 from qpwl_core.study.scores import FMRS
-from qpwl_core.study.sentences import STANDARD_ERROR, budget, people, title, verdicts
 from qpwl_core.study.sets import PRESETS, SETS
 
 

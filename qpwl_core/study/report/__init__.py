@@ -11,23 +11,38 @@ from qpwl_core.common.files import write_json, write_whole
 from qpwl_core.common.version import __version__
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
-from qpwl_core.study.markdown import results_page
-from qpwl_core.study.sentences import budget, people, records, title, verdicts
+from qpwl_core.study.beside import collect_beside, means
+from qpwl_core.study.report.markdown import results_page
+from qpwl_core.study.report.sentences import (
+    budget,
+    people,
+    records,
+    shortfalls,
+    title,
+    tuning_said,
+    verdicts,
+    what_a_network_adds,
+)
+from qpwl_core.study.report.webpage import web_page
 from qpwl_core.study.sets import SETS, Cell
 from qpwl_core.study.tables import collect, mean_of
-from qpwl_core.study.webpage import web_page
 
 FORMAT, VERSION = "qpwl-study", 1
 
 
 def write_report(cells: list[Cell], out: Path, command: str, results=None) -> list[Path]:
     """Write report.html, study.json and one CSV file per table into ``out``, and RESULTS.md where ``results`` says."""
+    import pandas as pd
+
     try:
         import plotly  # noqa: F401  (asked for before hours of work end without it)
     except ImportError:
         raise ValueError("a report needs the package plotly: pip install 'qpwl-lab[study]'") from None
     tables = collect(cells, out)
-    for name, table in tables.items():
+    tables |= collect_beside(list(dict.fromkeys(tables["cells"]["set"])), cells[0].preset, out)
+    files = {name: table for name, table in tables.items() if name != "variants"}
+    files["cells"] = pd.concat([tables["cells"], tables["variants"]], ignore_index=True)     # any name is found there
+    for name, table in files.items():
         write_whole(out / f"{name}.csv", table.to_csv(index=False).encode())
     write_json(out / "study.json", _summary(cells, tables, command))
     write_whole(out / "report.html", web_page(cells[0].preset, tables, command).encode())
@@ -53,11 +68,18 @@ def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
         "sets": {name: {"title": title(name), "domain": SETS[name].domain, "simulated": SETS[name].simulated,
                         "fixed": SETS[name].fixed, "stands_for": _of_the_paper(name),
                         "terms": SETS[name].terms, "people": people(tables, name), "differs": paper.differs(name),
-                        "verdicts": verdicts(tables, name)} for name in names},
+                        "verdicts": verdicts(tables, name), "adds": what_a_network_adds(tables, name)}
+                 for name in names},
         "methods": {name: METHODS[name].title for name in dict.fromkeys(tables["cells"]["method"])},
-        "cells": records(tables["cells"]), "verification": records(tables["table"]),
+        "cells": records(tables["cells"].drop(columns=["config", "tested", "reproduce"])),
+        "verification": records(tables["table"]),
         "differences": records(tables["differences"]), "calibrated": records(tables["calibrated"]),
         "identification": records(mean_of(tables["identification"], "accuracy", "set", "method", "fraction")),
         "imposters": records(mean_of(tables["imposters"], "auc", "set", "method", "fraction")),
+        "shortfalls": shortfalls(tables), "tuning": tuning_said(tables),
+        **{name: records(tables[name]) for name in ("tries", "added", "sweeps", "recipes")},
+        "curves": records(tables["budget"]),
+        "sessions": records(means(tables["sessions"], "set", "method", "sessions", "n")),
+        "forgeries": records(means(tables["forgeries"], "set", "method", "enrolled", "normalised")),
         "paper": {"title": paper.TITLE, "place": paper.TABLE, "budget": paper.BUDGET,
                   "verification": paper.VERIFICATION, "statements": paper.STATEMENTS}}

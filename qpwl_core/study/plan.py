@@ -1,0 +1,176 @@
+"""The parts of a study, each a list of cells: what is tuned, tested, and asked beside. Adding a question is a function.
+
+The main table takes every method on every split; the questions beside it (`added` … `enough`) take fewer splits, and
+where a variant changes nothing of the main cell's settings, that cell is the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study.record import read_record, record_path
+from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
+from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, TUNING, choose, is_tuned
+
+FEW = range(3)                            # splits of the questions beside the main table
+SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6}      # of the main table: ten where nothing is said
+PEOPLE = {"eeg-uci": (4, 6, 9, 12), "gait-hapt": (4, 6, 9, 12), "gait-ipol": (8, 16, 32, 48),
+          "eye-gazecom": (6, 10, 15)}
+BUDGET = "eeg-uci"                        # where the paper's own budget is spent once
+# seconds that one training takes on one core, until there are records to go by
+SECONDS = {"eeg-uci": 16, "gait-hapt": 18, "gait-ipol": 95, "eye-gazecom": 85, "eye-gazecom-fixed": 140}
+
+
+def splits_of(name: str) -> int:
+    """How many splits of the people a set is tested on."""
+    return SPLITS.get(name, 10)
+
+
+def main(preset: str, names: tuple[str, ...], methods=None, seeds=None) -> list[Cell]:
+    """Every method on every split, split by split, so that an early stop leaves something of every set."""
+    return [cell for cell in cells_of(preset, names, methods, seeds)
+            if seeds or preset != "quick" or cell.seed < splits_of(cell.set)]
+
+
+def tries(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """The same number of tries of every method, on splits that are not tested on."""
+    for name in names:
+        if SETS[name].domain in SPACE:
+            yield from (Cell(name, method, seed, preset, f"try-{number}") for seed in TUNING
+                        for method in (PRESETS[preset].methods or SETS[name].methods) for number in range(TRIES))
+
+
+def added(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """No network at all, on the recipe that QP-WL sees: what does the network add?"""
+    for name in _plain(names):
+        yield from (Cell(name, method, seed, preset, "recipe-of-qp-wl") for seed in range(splits_of(name))
+                    for method in ("untrained", "untrained-cosine"))
+
+
+def recipes(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """The EEG recipe step by step, with a network and without."""
+    for name in _plain(names):
+        if SETS[name].domain == "eeg":
+            yield from (Cell(name, method, seed, preset, f"recipe-{step}") for seed in FEW for step in STEPS
+                        for method in ("untrained", "untrained-cosine", "qp-wl"))
+
+
+def points(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """QP-WL trained anew for every M."""
+    for name in _plain(names):
+        yield from (Cell(name, "qp-wl", seed, preset, f"points-{each}") for seed in FEW for each in POINTS)
+
+
+def orders(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """QP-WL trained anew for every p."""
+    for name in _plain(names):
+        yield from (Cell(name, "qp-wl", seed, preset, f"p-{p:g}") for seed in FEW for p in ORDERS)
+
+
+def enough(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """Fewer people to learn from. (Fewer enrolled sequences need no training: they are in every record.)"""
+    for name in _plain(names):
+        yield from (Cell(name, "qp-wl", seed, preset, f"people-{most}") for seed in FEW
+                    for most in PEOPLE.get(name, ()))
+
+
+def budget(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
+    """The paper's own budget, once: 50,000 steps, in as many sittings as it takes."""
+    if BUDGET in names:
+        yield from (Cell(BUDGET, method, 0, preset, "paper") for method in OF_THE_PAPER)
+
+
+PARTS: dict[str, Callable[..., Iterable[Cell]]] = {
+    "tries": tries, "main": main, "added": added, "recipes": recipes, "points": points, "orders": orders,
+    "enough": enough, "paper": budget}
+TITLES = {"tries": "equal tuning", "main": "main table", "added": "no network, QP-WL's recipe", "recipes": "EEG recipe",
+          "points": "M, trained anew", "orders": "p, trained anew", "enough": "people to learn from",
+          "paper": "the paper's budget"}
+
+
+def planned(preset: str, parts=None, sets=None, methods=None, seeds=None, variants=None) -> list[Cell]:
+    """The cells of some parts (all of them, of a smoke study the main one), of some sets, methods and seeds.
+
+    ``variants``: instead, exactly these of the sets, methods and seeds.
+    """
+    plain = main(preset, sets, methods, seeds)                   # says what is wrong with any of them
+    if variants:
+        return [Cell(cell.set, cell.method, cell.seed, preset, variant) for cell in plain for variant in variants]
+    for part in parts or ():
+        if part not in PARTS:
+            raise ValueError(f"there is no {part!r} among the parts; there are {', '.join(PARTS)}")
+    parts = parts or (tuple(PARTS) if preset == "quick" and not methods and not seeds else ("main",))
+    cells = []
+    for part in PARTS:
+        if part in parts:
+            cells += plain if part == "main" else [
+                cell for cell in PARTS[part](preset, tuple(sets or PRESETS[preset].sets))
+                if (not methods or cell.method in methods) and (not seeds or cell.seed in seeds)]
+    return list(dict.fromkeys(map(plainest, cells)))
+
+
+def plainest(cell: Cell) -> Cell:
+    """The main cell where a variant changes nothing of its settings."""
+    kind = cell.variant.partition("-")[0]
+    if kind not in ("points", "p", "recipe"):
+        return cell
+    main_cell = Cell(cell.set, cell.method, cell.seed, cell.preset)
+    return main_cell if main_cell.config == cell.config else cell
+
+
+def part_of(cell: Cell) -> str:
+    """The part that a cell belongs to first."""
+    kind = cell.variant.partition("-")[0]
+    if cell.variant == "recipe-of-qp-wl":
+        return "added"
+    return {"": "main", "try": "tries", "recipe": "recipes", "p": "orders", "people": "enough"}.get(kind, kind)
+
+
+def settle(out) -> list[str]:
+    """Write down what the tries chose, for every set all of whose tries are there. -> the sets that are tuned"""
+    for name in SETS:
+        cells = [cell for cell in tries("quick", (name,)) if not SETS[name].simulated]
+        if cells and all(record_path(cell.name, out).exists() for cell in cells):
+            scores: dict[tuple[str, int], list[float]] = {}
+            for cell in cells:
+                auc = read_record(record_path(cell.name, out))["results"]["verification"]["1"]["auc"]
+                scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(auc)
+            choose(name, {key: sum(aucs) / len(aucs) for key, aucs in scores.items()}, SETS[name].domain)
+    return [name for name in SETS if is_tuned(name)]
+
+
+def listing(cells: list[Cell], out) -> list[dict]:
+    """How far a study is: one row per part and set, with part, set, cells, done, and the core minutes to go."""
+    spent: dict[tuple, list[float]] = {}
+    done = {cell for cell in cells if record_path(cell.name, out).exists()}
+    for cell in done:
+        spent.setdefault((cell.set, _cost(cell)), []).append(
+            read_record(record_path(cell.name, out))["training"]["seconds"] + OVERHEAD)
+    rows: dict[tuple[str, str], dict] = {}
+    for cell in cells:
+        row = rows.setdefault((part_of(cell), cell.set), {"part": part_of(cell), "set": cell.set, "cells": 0, "done": 0,
+                                                          "minutes": 0.0})
+        row["cells"] += 1
+        row["done"] += cell in done
+        if cell not in done:
+            known = spent.get((cell.set, _cost(cell)))
+            row["minutes"] += (sum(known) / len(known) if known else _guess(cell)) / 60
+    return list(rows.values())
+
+
+OVERHEAD = 3.0       # seconds to load, test and keep a cell
+
+
+def _cost(cell: Cell) -> str:
+    kind = METHODS[cell.method]
+    return "paper" if cell.variant == "paper" else kind.distance if kind.loss == "none" else "trained"
+
+
+def _guess(cell: Cell) -> float:
+    once = SECONDS.get(cell.set, 5)
+    return {"paper": 6000.0, "dtw": 90.0, "wasserstein": 2.0, "cosine": 2.0, "trained": once}[_cost(cell)] + OVERHEAD
+
+
+def _plain(names: tuple[str, ...]) -> list[str]:
+    return [name for name in names if not SETS[name].fixed and SETS[name].domain in SPACE]

@@ -1,0 +1,158 @@
+"""The sections of RESULTS.md beside the main table: what a network adds, M and p, how much is enough, tuning, …"""
+
+from __future__ import annotations
+
+import json
+
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study.beside import means
+from qpwl_core.study.report.sentences import recipe_said, title, tuning_said, what_a_network_adds
+
+BUDGET = ("16 layers of 32 filters, Adam at a constant 0.0001, N = 16, the paper's sum of softplus, p = 1, M = 16, up "
+          "to 50,000 steps or 10,000 without a better validation; filters and N are ours, the paper names neither.")
+WHAT = {"points": "M, levels of the quantile layer", "p": "p, order of the distance",
+        "enrolled": "enrolled sequences of each person", "people": "people to learn from"}
+STEP_NAMES = {"raw": "baseline off, standardised", "change": "and steps between samples", "whiten": "and whitened",
+              "equalise": "and one loudness", "compress": "and asinh: the quick preset"}
+
+
+def row(*cells) -> str:
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def ranged(auc: float, low: float, high: float) -> str:
+    """A figure with its interval, as all tables here have it."""
+    return f"{auc:.4f} [{low:.4f}, {high:.4f}]"
+
+
+def sections(tables: dict) -> list[str]:
+    """All of them that have something to say."""
+    return [*added(tables), *recipes(tables), *curves(tables), *sessions(tables), *forgeries(tables), *tuning(tables),
+            *budget(tables)]
+
+
+def added(tables: dict) -> list[str]:
+    """What the network adds to the recipe."""
+    found = tables["added"]
+    if not len(found):
+        return []
+    lines = ["## What the network adds", "", "Trained minus untrained (quantiles of the recipe's channels, nothing "
+             "learned), both on the recipe that QP-WL sees, on the same people.", ""]
+    for name in dict.fromkeys(found["set"]):
+        lines += [f"- **{title(name)}**: {' '.join(what_a_network_adds(tables, name))}"]
+    lines += ["", row("set", "trained", "untrained", "n = 1", "p, Holm", "n = 5", "p, Holm", "cells"),
+              row("---", "---", "---", *["---:"] * 4, "---")]
+    for (name, method, against), rows in found.groupby(["set", "method", "against"], sort=False):
+        values = []
+        for each in rows.itertuples():
+            text = f"{each.difference:+.4f} [{each.low:+.4f}, {each.high:+.4f}]"
+            values += [text if each.leads and each.clear else f"**{text}**", _p(each.holm)]
+        lines.append(row(title(name), METHODS[method].title, METHODS[against].title, *values,
+                         f"`{rows['cells'].iloc[0]}`, `{rows['against_cells'].iloc[0]}`"))
+    return [*lines, "", "**Bold**: the trained one is not ahead beyond noise.", ""]
+
+
+def recipes(tables: dict) -> list[str]:
+    """Where the EEG figures come from: the recipe, step by step, with and without a network."""
+    found = tables["recipes"]
+    if found["recipe"].nunique() < 2:
+        return []
+    methods = list(dict.fromkeys(found["method"]))
+    lines = ["## Recipe and network, EEG", "", "AUC at n = 1 as the recipe does one thing more at a time, with a "
+             f"network and without. {recipe_said(tables)}", "",
+             row("recipe", *(METHODS[method].title for method in methods), "splits", "cells"),
+             row("---", *["---:"] * (len(methods) + 1), "---")]
+    for step, rows in found.groupby("recipe", sort=False):
+        by = rows.set_index("method")
+        values = [ranged(*by.loc[method, ["auc", "low", "high"]]) if method in by.index else "not yet"
+                  for method in methods]
+        lines.append(row(STEP_NAMES.get(step, step), *values, f"{rows['splits'].min()}",
+                         ", ".join(f"`{cells}`" for cells in rows["cells"])))
+    return [*lines, ""]
+
+
+def curves(tables: dict) -> list[str]:
+    """M, p, enrolled sequences, people to learn from: one table each, over all sets."""
+    found, lines = tables["sweeps"], []
+    for what, rows in found.groupby("what", sort=False):
+        values = sorted(rows["value"].unique())
+        lines += [f"## Over {WHAT[what]}", "", "AUC at n = 1, with intervals over people and splits.", "",
+                  row("set", "", *(f"{value:g}" for value in values), "splits", "cells"),
+                  row("---", "---", *["---:"] * (len(values) + 1), "---")]
+        for (name, method, trained), part in rows.groupby(["set", "method", "trained"], sort=False):
+            by = part.set_index("value")
+            how = METHODS[method].title + {"anew": ", trained anew", "no": ", one model"}[trained]
+            lines.append(row(title(name), how if method != "untrained" else METHODS[method].title,
+                             *(ranged(*by.loc[v, ["auc", "low", "high"]]) if v in by.index else "" for v in values),
+                             part["splits"].min(), f"`{part['cells'].iloc[0]}`"))
+        lines.append("")
+    return lines
+
+
+def sessions(tables: dict) -> list[str]:
+    """Known again on another day."""
+    found = tables["sessions"]
+    if not len(found):
+        return []
+    lines = ["## Across sessions", "", "AUC of the same people, enrolled in one session, observed in the same or the "
+             "next (mean of splits).", "",
+             row("set", "method", "within, n = 1", "across, n = 1", "within, most", "across, most", "splits"),
+             row("---", "---", *["---:"] * 5)]
+    for (name, method), rows in means(found, "set", "method", "sessions", "n").groupby(["set", "method"], sort=False):
+        by = rows.set_index(["sessions", "n"])["auc"]
+        most = rows["n"].max()
+        lines.append(row(title(name), METHODS[method].title, *(f"{by[which, n]:.4f}" for n in (1, most) for which in
+                                                              ("within", "across")), rows["splits"].min()))
+    return [*lines, "", "Every split: `sessions.csv`.", ""]
+
+
+def forgeries(tables: dict) -> list[str]:
+    """People who try."""
+    found = tables["forgeries"]
+    if not len(found):
+        return []
+    lines = ["## Forgeries", "", "Equal error rates with so many signatures of the first session enrolled, one of the "
+             "next observed (mean of splits).", "",
+             row("set", "method", "enrolled", "normalised", "random", "skilled", "mixed", "splits"),
+             row("---", "---", *["---:"] * 6)]
+    kept = means(found, "set", "method", "enrolled", "normalised")
+    for each in kept.itertuples():
+        lines.append(row(title(each.set), METHODS[each.method].title, each.enrolled, "yes" if each.normalised else "no",
+                         *(f"{rate:.2%}" for rate in (each.random_eer, each.skilled_eer, each.mixed_eer)), each.splits))
+    return [*lines, "", "Every split: `forgeries.csv`.", ""]
+
+
+def tuning(tables: dict) -> list[str]:
+    """The same search for every method: what was tried, what won, what lost."""
+    found, lines = tables["tries"], ["## Tuning, alike for all", "", tuning_said(tables), ""]
+    if not len(found):
+        return lines
+    lines += [row("set", "method", "tries", "the preset", "all tries, AUC at n = 1", "chosen", "what it changes"),
+              row("---", "---", "---:", "---:", "---", "---:", "---")]
+    for (name, method), rows in found.groupby(["set", "method"], sort=False):
+        rows = rows.sort_values("attempt")
+        won = rows[rows["chosen"]]
+        settings = json.loads(won["settings"].iloc[0]) if len(won) else {}
+        changes = ", ".join(f"{key} {value}" for key, value in settings.items()) or ("nothing" if len(won) else "")
+        lines.append(row(title(name), METHODS[method].title, len(rows),
+                         *(f"{x:.4f}" for x in rows[rows["attempt"] == 0]["auc"]),
+                         ", ".join(f"{x:.4f}" for x in rows["auc"]),
+                         f"`{won['cell'].iloc[0]}`" if len(won) else "not yet", changes))
+    return [*lines, "", "Every try, the losing ones too: `tries.csv`.", ""]
+
+
+def budget(tables: dict) -> list[str]:
+    """The paper's own budget, as far as it got."""
+    found = tables["budget"]
+    if not len(found):
+        return []
+    lines = ["## The paper's own budget", "", BUDGET, "", row("method", "steps so far", "best validation AUC", "cell"),
+             row("---", "---:", "---:", "---")]
+    for (cell, method, whole), rows in found.groupby(["cell", "method", "whole"], sort=False):
+        steps = f"{rows['step'].max():,}" + ("" if whole else " (goes on)")
+        lines.append(row(METHODS[method].title, steps, f"{rows['auc'].max():.4f}", f"`{cell}`"))
+    return [*lines, "", "Its curve: `budget.csv`.", ""]
+
+
+def _p(value: float) -> str:
+    return "–" if value != value else f"{value:.3f}"

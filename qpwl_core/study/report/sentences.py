@@ -1,0 +1,158 @@
+"""What a report says in sentences, for the web page and for RESULTS.md: who leads, by how much, on how many people."""
+
+from __future__ import annotations
+
+import json
+
+from qpwl_core.common.text import listed
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study.plan import splits_of
+from qpwl_core.study.sets import SETS
+from qpwl_core.study.tables import REFERENCE
+
+LEVEL = 0.00005       # of AUC: what four digits do not show is no difference
+STANDARD_ERROR = ("± is the standard error over all repeats of all splits, as in the paper over repeats; repeats of "
+                  "one split share people and model, so it is smaller than what another choice of people would change. "
+                  "Intervals in brackets resample people and, of three splits or more, splits (95 %).")
+NOISE = ("Beyond noise: the interval over people and splits excludes nought and, of three splits or more, the paired "
+         "t-test over splits, corrected for overlapping splits (Nadeau and Bengio) and for all rows of a set (Holm), "
+         "has p < 0.05.")
+
+
+def records(frame) -> list[dict]:
+    """Rows ready for JSON: numbers as they are, None where there is none."""
+    return json.loads(frame.to_json(orient="records", double_precision=12))
+
+
+def verdicts(tables: dict, name: str) -> list[str]:
+    """Whether QP-WL leads, one sentence per other method: those of the paper first."""
+    of_set = tables["differences"][tables["differences"]["set"] == name]
+    return [_verdict(METHODS[method].title, rows) for method, rows in of_set.groupby("against", sort=False)]
+
+
+def _verdict(other: str, rows) -> str:
+    """QP-WL against one method: where it is ahead, level or behind, by how much, and where that is not sure."""
+    places = {"ahead": rows[rows["difference"] >= LEVEL], "level": rows[rows["difference"].abs() < LEVEL],
+              "behind": rows[rows["difference"] <= -LEVEL]}
+    unsure = rows[(rows["low"] <= 0) & (rows["high"] >= 0) & (rows["difference"].abs() >= LEVEL)]
+    doubt = f"; other people could turn it round at {_ns(unsure, rows)}" if len(unsure) else ""
+    if len(places["ahead"]) == len(rows):
+        return f"QP-WL leads {other} at every n ({_amounts(rows)}){doubt}."
+    said = [f"{word} at {_ns(part, rows)}" + (f" ({_amounts(part)})" if word != "level" else "")
+            for word, part in places.items() if len(part)]
+    return f"QP-WL against {other}: {', '.join(said)}{doubt}."
+
+
+def _ns(part, rows) -> str:
+    return "every n" if len(part) == len(rows) else f"n = {listed([str(n) for n in part['n']])}"
+
+
+def _amounts(rows) -> str:
+    return "by " + ", ".join(f"{abs(x):.4f}" for x in rows["difference"])
+
+
+def people(tables: dict, name: str) -> str:
+    """How many people and trials stand behind the figures of a set."""
+    cells = tables["cells"]
+    of_set = cells[(cells["set"] == name) & (cells["method"] == cells[cells["set"] == name]["method"].iloc[0])]
+
+    def span(column):
+        low, high = of_set[column].min(), of_set[column].max()
+        return f"{low}" if low == high else f"{low} to {high}"
+
+    left = f" ({span('left_out')} more have too few sequences)" if of_set["left_out"].max() else ""
+    splits = f"{len(of_set)} split{'s' if len(of_set) > 1 else ''}"
+    planned = splits_of(name) if of_set["preset"].iloc[0] == "quick" else 0
+    splits = f"{len(of_set)} of {planned} splits so far" if len(of_set) < planned else splits
+    return (f"{span('tested_people')} people{left} with {span('tested_sequences')} sequences, {span('trials')} trials "
+            f"per repeat, {of_set['repeats'].iloc[0]} repeats for each of {splits} of the people; "
+            f"{span('train_people')} people to train, {span('validation_people')} to validate and calibrate")
+
+
+def budget(tables: dict) -> str:
+    """What the trainings took."""
+    cells = tables["cells"]
+    threads = listed([f"{t} thread{'s' if t > 1 else ''}" for t in sorted(cells["threads"].unique())])
+    minutes = (cells["seconds"] * cells["threads"]).sum() / 60
+    return (f"{len(cells)} trainings, {cells['seconds'].min():.0f} to {cells['seconds'].max():.0f} s each, "
+            f"{minutes:.0f} core minutes together on {listed(sorted(cells['device'].unique()))} "
+            f"({threads} each)")
+
+
+def title(name: str) -> str:
+    return SETS[name].title + (" (simulated)" if SETS[name].simulated and "simulated" not in SETS[name].title else "")
+
+
+def shortfalls(tables: dict) -> list[str]:
+    """Where QP-WL or any trained method does not beat another row beyond noise: the first paragraph, in sentences.
+
+    One per set, at n = 1, where all of them have most to lose.
+    """
+    found = tables["differences"]
+    found = found[found["n"] == 1] if len(found) else found
+    said = []
+    for name, rows in found.groupby("set", sort=False):
+        ahead, behind = rows[rows["leads"] & rows["clear"]], rows[~rows["leads"] & rows["clear"]]
+        unsure = rows[~rows["clear"]]
+        parts = [f"behind {_rows(behind)} beyond noise" if len(behind) else "",
+                 f"neither ahead of nor behind {_rows(unsure)} beyond noise" if len(unsure) else "",
+                 f"ahead of {'every other row' if len(ahead) == len(rows) else _rows(ahead)}" if len(ahead) else ""]
+        said.append(f"{title(name)} ({rows['splits'].max()} splits): QP-WL is {'; '.join(filter(None, parts))}."
+                    f"{_level_with_untrained(tables, name)}")
+    return said
+
+
+def _rows(rows) -> str:
+    return listed([f"{METHODS[row.against].title} ({row.difference:+.4f})" for row in rows.itertuples()])
+
+
+def _level_with_untrained(tables: dict, name: str) -> str:
+    """The trained methods that do not beat what learns nothing, on the recipe that QP-WL sees."""
+    found = tables["added"]
+    found = found[(found["set"] == name) & (found["n"] == 1)]
+    short = [METHODS[method].title for method, rows in found.groupby("method", sort=False)
+             if not (rows["leads"] & rows["clear"]).all()]
+    return f" No network at all is not beaten beyond noise by {listed(short)}." if short else ""
+
+
+def what_a_network_adds(tables: dict, name: str) -> list[str]:
+    """QP-WL against no network on the same recipe, in a sentence per distance."""
+    found = tables["added"]
+    found = found[(found["set"] == name) & (found["n"] == 1) & (found["method"] == REFERENCE)]
+    said = []
+    for row in found.itertuples():
+        amount = f"{row.difference:+.4f} [{row.low:+.4f}, {row.high:+.4f}] AUC at n = 1 over {row.splits} splits"
+        if row.clear:
+            words = "the network adds" if row.leads else "the network costs"
+            said.append(f"Against {METHODS[row.against].title} on the same recipe {words} {amount}.")
+        else:
+            said.append(f"Against {METHODS[row.against].title} on the same recipe the network adds nothing that "
+                        f"{row.splits} splits can show: {amount}.")
+    return said
+
+
+def tuning_said(tables: dict) -> str:
+    """How many tries each method had, in a sentence."""
+    tries = tables["tries"]
+    if not len(tries):
+        return ("No set was tuned alike for all methods yet: settings are those of the quick preset, found mostly by "
+                "the figures of QP-WL.")
+    counts = tries.groupby(["set", "method"], sort=False).size()
+    done = tries.groupby("set", sort=False)["chosen"].any()
+    whole = [title(name) for name in done.index[done]]
+    part = [f"{title(name)} ({counts[name].sum()} tries so far)" for name in done.index[~done]]
+    said = f"Tries per method: {counts.max()}" if counts.max() == counts.min() else (
+        f"Tries per method: {counts.min()} to {counts.max()} so far")
+    return (f"{said}, the same settings for every method, on splits that are never tested on. "
+            + (f"Tuned to the end: {listed(whole)}. " if whole else "")
+            + (f"Not yet: {listed(part)}; there the preset holds as it was." if part else ""))
+
+
+def recipe_said(tables: dict) -> str:
+    """How far the recipe brings no network at all, and how far QP-WL, from its first step to its last."""
+    found, said = tables["recipes"], []
+    for method, rows in found.groupby("method", sort=False):
+        if len(rows) > 1:
+            first, last = rows.iloc[0], rows.iloc[-1]
+            said.append(f"{METHODS[method].title}: from {first['auc']:.4f} to {last['auc']:.4f}")
+    return f"{'; '.join(said)}." if said else ""

@@ -1,0 +1,123 @@
+"""What a cell may change: a try of the tuning, another M or p, another recipe, fewer people, the paper's own budget.
+
+Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the others
+drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included;
+what a method does not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are
+judged on splits `TUNING`, which the study never tests on: by AUC at n = 1 of the people that those splits do not train
+on. What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from qpwl_core.common.files import write_whole
+
+TRIES = 6
+TUNING = (1000,)
+CHOSEN = Path(__file__).with_name("tuned.json")
+
+Choices = tuple[Any, ...]
+LOGARITHMIC = {"learning_rate": (5e-4, 5e-3), "penalty": (1e-6, 1e-2)}
+SPACE: dict[str, dict[str, Choices]] = {
+    "eeg": {"layers": (1, 2, 3, 5), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1, 0.3),
+            "recipe.whiten": (True, False), "recipe.equalise": (True, False), "recipe.compress": (None, 1.0, 3.0)},
+    "gait": {"layers": (3, 5, 8), "filters": (32, 64), "p": (1.0, 2.0, 3.0), "channel_dropout": (0.0, 0.1),
+             "crop": (0.0, 2.5), "recipe.rate": (None, 25.0)},
+    "eye": {"layers": (5, 8), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1),
+            "crop": (2.0, 4.0, 8.0), "recipe.saturation": (20.0, 50.0, 100.0),
+            "recipe.rate": (None, 125.0)},
+}
+# What the EEG recipe does, one step more at a time: where does .80 -> .99 come from?
+STEPS: dict[str, dict[str, Any]] = {"raw": {"change": False, "whiten": False, "equalise": False, "compress": None}}
+for _name, _options in (("change", {"change": True}), ("whiten", {"whiten": True}), ("equalise", {"equalise": True}),
+                        ("compress", {"compress": 1.0})):
+    STEPS[_name] = [*STEPS.values()][-1] | _options
+POINTS = (1, 2, 4, 8, 16, 32, 64)
+ORDERS = (1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
+
+
+def settings_of_try(number: int, domain: str) -> dict[str, Any]:
+    """What try ``number`` changes of the preset: nothing for the first one. A name with a dot is of the recipe.
+
+    >>> settings_of_try(0, "eeg"), sorted(settings_of_try(3, "gait"))[:3]
+    ({}, ['channel_dropout', 'crop', 'filters'])
+    """
+    if not 0 <= number < TRIES:
+        raise ValueError(f"a try must be from 0 to {TRIES - 1}, not {number}")
+    from scipy.stats import qmc
+
+    if number == 0:
+        return {}
+    space, bounds = SPACE.get(domain, {}), np.log(list(LOGARITHMIC.values()))
+    drawn = qmc.LatinHypercube(len(bounds) + len(space), rng=np.random.default_rng(0)).random(TRIES - 1)[number - 1]
+    values = np.exp(bounds[:, 0] + drawn[:len(bounds)] * (bounds[:, 1] - bounds[:, 0]))
+    found: dict[str, Any] = {name: float(f"{x:.3g}") for name, x in zip(LOGARITHMIC, values, strict=True)}
+    return found | {name: choices[int(x * len(choices))]
+                    for (name, choices), x in zip(space.items(), drawn[len(bounds):], strict=True)}
+
+
+def variant_settings(variant: str, set_name: str, domain: str, method: str) -> dict[str, Any]:
+    """What a cell with this variant changes of the quick preset, what was chosen for its method included."""
+    kind, _, value = variant.partition("-")
+    if variant and not (re.fullmatch(r"try-\d|points-\d+|p-[\d.]+|people-\d+|paper", variant)
+                        or (kind == "recipe" and value in (*STEPS, "of-qp-wl"))):
+        raise ValueError("a variant must be such as try-3, points-4, p-1.5, people-6, recipe-raw or paper, not "
+                         f"{variant!r}")
+    if kind == "try":
+        return settings_of_try(int(value), domain)
+    found = chosen(set_name, method)
+    if kind in ("", "people", "paper"):
+        return found
+    if variant == "recipe-of-qp-wl":
+        without = {name: x for name, x in found.items() if not name.startswith("recipe.")}
+        return without | {name: x for name, x in chosen(set_name, "qp-wl").items() if name.startswith("recipe.")}
+    if kind == "recipe":
+        return found | {f"recipe.{name}": x for name, x in STEPS[value].items()}
+    return found | ({"points": int(value)} if kind == "points" else {"p": float(value)})
+
+
+def people_to_learn(variant: str) -> int | None:
+    """How many people a cell may learn from at most: all but those of a variant ``people-12``."""
+    return int(variant.removeprefix("people-")) if variant.startswith("people-") else None
+
+
+def with_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """A config's fields with these settings; the recipe's options are changed one by one."""
+    recipe = dict(config.get("recipe", {}))
+    recipe |= {name.removeprefix("recipe."): x for name, x in settings.items() if name.startswith("recipe.")}
+    return config | {name: x for name, x in settings.items() if not name.startswith("recipe.")} | {"recipe": recipe}
+
+
+def chosen(set_name: str, method: str) -> dict[str, Any]:
+    """The settings that the tuning chose: nothing beyond the preset where a set was not tuned to the end."""
+    return _chosen().get(set_name, {}).get(method, {}).get("settings", {})
+
+
+def is_tuned(set_name: str) -> bool:
+    return set_name in _chosen()
+
+
+def choose(set_name: str, scores: dict[tuple[str, int], float], domain: str) -> None:
+    """Write down what won; ``scores``: mean AUC by method and try, all of them. Of equals the first."""
+    best: dict[str, tuple[int, float]] = {}
+    for (method, number), auc in sorted(scores.items(), key=lambda item: item[0][1]):
+        if method not in best or auc > best[method][1]:
+            best[method] = number, auc
+    known = _chosen() | {set_name: {method: {"try": number, "auc": round(auc, 6),
+                                             "settings": settings_of_try(number, domain)}
+                                    for method, (number, auc) in best.items()}}
+    if known != _chosen():                       # an installed package may lie where nobody can write
+        write_whole(CHOSEN, (json.dumps(known, indent=1) + "\n").encode())
+        _chosen.cache_clear()
+
+
+@cache
+def _chosen() -> dict[str, Any]:
+    return json.loads(CHOSEN.read_text(encoding="utf-8")) if CHOSEN.exists() else {}

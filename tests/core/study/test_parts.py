@@ -1,0 +1,267 @@
+"""The parts of a study: equal tries, variants, records, what is asked beside the main table, and its sentences."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import ttest_1samp
+
+from qpwl_core.cli import main as cli
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.evaluation import protocol
+from qpwl_core.evaluation.bootstrap import Resampled, holm, over_splits, resample, resample_people, resampled_auc
+from qpwl_core.evaluation.draws import draw
+from qpwl_core.models.config import preset
+from qpwl_core.study import plan, variants
+from qpwl_core.study.beside import collect_beside
+from qpwl_core.study.cells import Distances, cell_record, fewer_people
+from qpwl_core.study.record import packed_wins, read_record, unpacked_wins, write_record
+from qpwl_core.study.report import questions
+from qpwl_core.study.report.sentences import shortfalls, what_a_network_adds
+from qpwl_core.study.sets import PRESETS, SETS, Cell
+from qpwl_core.study.sweeps import fewer_enrolled
+from qpwl_core.study.tables import described, judged, named, resampled_cells
+from qpwl_core.training.run import learning_rate
+
+QUICK = plan.planned("quick")
+
+
+def distances(people=5, each=8, nearer=0.6, seed=0, sources=None):
+    names = np.repeat([f"p{i}" for i in range(people)], each)
+    values = np.random.default_rng(seed).random((len(names),) * 2)
+    return Distances((values - nearer * (names[:, None] == names)).astype(np.float32), names,
+                     np.arange(len(names)) if sources is None else sources)
+
+
+# the plan
+
+def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
+    tries = [cell for cell in QUICK if cell.variant.startswith("try-")]
+    tested = {(cell.set, cell.seed) for cell in QUICK if not cell.variant.startswith("try-")}
+    assert not {(cell.set, cell.seed) for cell in tries} & tested
+    for name in PRESETS["quick"].sets:
+        of_set = [cell for cell in tries if cell.set == name]
+        counts = {method: sum(cell.method == method for cell in of_set) for method in SETS[name].methods}
+        assert set(counts.values()) == {variants.TRIES * len(variants.TUNING)}
+
+
+@pytest.mark.parametrize("domain", variants.SPACE)
+def test_tries_begin_with_the_preset_and_are_drawn_from_the_space(domain):
+    assert variants.settings_of_try(0, domain) == {}
+    drawn = [variants.settings_of_try(number, domain) for number in range(1, variants.TRIES)]
+    assert len({json.dumps(each) for each in drawn}) == variants.TRIES - 1
+    for settings in drawn:
+        for name, choices in variants.SPACE[domain].items():
+            assert settings[name] in choices
+        for name, (low, high) in variants.LOGARITHMIC.items():
+            assert 0.99 * low <= settings[name] <= 1.01 * high
+    for name, choices in variants.SPACE[domain].items():                      # a Latin hypercube leaves none of few out
+        assert len(choices) > 3 or {settings[name] for settings in drawn} == set(choices)
+    with pytest.raises(ValueError, match="a try must be from 0 to 5"):
+        variants.settings_of_try(6, domain)
+
+
+def test_all_cells_have_a_config_and_a_name_of_their_own():
+    assert len({cell.name for cell in QUICK}) == len(QUICK) == len(set(QUICK))
+    for cell in QUICK:
+        assert cell.config.seed == cell.seed
+    assert {plan.part_of(cell) for cell in QUICK} >= {"tries", "main", "recipes", "points", "orders", "enough", "paper"}
+    splits = {name: {c.seed for c in QUICK if c.set == name and not c.variant} for name in PRESETS["quick"].sets}
+    assert all(len(seeds) >= 6 for seeds in splits.values())
+
+
+def test_a_variant_that_changes_nothing_is_the_main_cell():
+    own = Cell("eeg-uci", "qp-wl", 1)
+    assert plan.plainest(Cell("eeg-uci", "qp-wl", 1, variant=f"points-{own.config.points}")) == own
+    other = Cell("eeg-uci", "qp-wl", 1, variant="points-64")
+    assert plan.plainest(other) == other
+    assert other.config.points == 64
+    assert Cell("eeg-uci", "qp-wl", 0, variant="p-1.5").config.p == 1.5
+    raw = Cell("eeg-uci", "untrained", 0, variant="recipe-raw").config
+    assert (raw.recipe["change"], raw.recipe["compress"]) == (False, None)
+
+
+@pytest.mark.parametrize("variant", ["points", "try-x", "recipe-moon", "magic-3"])
+def test_a_variant_that_there_is_not_is_one_sentence(variant):
+    with pytest.raises(ValueError, match="a variant must be such as try-3"):
+        variants.variant_settings(variant, "eeg-uci", "eeg", "qp-wl")
+
+
+def test_the_papers_budget_is_the_papers():
+    config = Cell("eeg-uci", "qp-cls", 0, variant="paper").config
+    assert (config.layers, config.learning_rate, config.iterations) == (16, 1e-4, 50_000)
+    assert (config.points, config.p) == (16, 1)
+    assert (config.filters, config.pairs, config.multi_class, config.both_ways) == (32, 16, False, False)
+    assert config.patience * config.validate_every == 10_000
+    assert {learning_rate(step, config) for step in (0, 17, 49_999)} == {1e-4}
+    assert "constant_rate" not in preset("quick", "eeg").to_dict(), "files of before stay what they were"
+
+
+def test_what_wins_is_written_down_and_holds_for_the_main_table_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(variants, "CHOSEN", tmp_path / "tuned.json")
+    variants._chosen.cache_clear()
+    try:
+        before = Cell("eeg-uci", "qp-wl", 0).config
+        scores = {(method, number): 0.9 for method in ("qp-wl", "qp-npl") for number in range(6)}
+        variants.choose("eeg-uci", scores | {("qp-wl", 4): 0.95}, "eeg")
+        after, settings = Cell("eeg-uci", "qp-wl", 0).config, variants.settings_of_try(4, "eeg")
+        assert after.learning_rate == settings["learning_rate"] != before.learning_rate
+        assert after.recipe["whiten"] == settings["recipe.whiten"]
+        assert variants.chosen("eeg-uci", "qp-npl") == {}, "of equals the first, which is the preset"
+        assert Cell("eeg-uci", "qp-wl", 0, variant="try-0").config == before
+        assert Cell("eeg-uci", "qp-wl", 0, "smoke").config.learning_rate == before.learning_rate
+        assert Cell("eeg-uci", "untrained", 0, variant="recipe-of-qp-wl").config.recipe == after.recipe
+    finally:
+        variants._chosen.cache_clear()
+
+
+def test_the_list_counts_cells_and_minutes(tmp_path, capsys):
+    assert cli.main(["study", "--list", "--out", str(tmp_path)]) == 0
+    *rows, total = capsys.readouterr().out.splitlines()[1:]
+    cells, done, minutes = map(int, total.split()[-3:])
+    assert (cells, done) == (len(QUICK), 0)
+    assert minutes > 100
+    assert sum(int(row.split()[-3]) for row in rows) == cells
+
+
+def test_one_try_by_the_command_line(tmp_path, capsys):
+    argv = ["study", "--preset", "smoke", "--sets", "gait-hapt", "--methods", "untrained", "--seeds", "1000",
+            "--variants", "try-1", "--no-report", "--jobs", "1", "--out", str(tmp_path)]
+    assert cli.main(argv) == 0
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["gait-hapt-untrained-1000-try-1.json.gz"]
+    assert not (tmp_path / "cells").exists()
+    capsys.readouterr()
+    assert cli.main([*argv[:-6], "moon", "--out", str(tmp_path)]) == 2
+
+
+# records
+
+def test_wins_say_all_that_the_bootstrap_needs():
+    stack = np.random.default_rng(0).integers(0, 5, (10, 6, 6)).astype(float)        # with ties
+    counts = resample_people(6, 50, 3)
+    wins = unpacked_wins(packed_wins(stack), 10)
+    np.testing.assert_allclose(resampled_auc(stack, counts), resampled_auc_of(wins, counts), rtol=1e-12)
+    found = resampled_cells({Cell("eeg-uci", "qp-wl", 3): packed_wins(stack)})
+    assert found.auc == pytest.approx(resample({3: stack}).auc)
+    assert found.interval() == pytest.approx(resample({3: stack}).interval())
+
+
+def resampled_auc_of(wins, counts):
+    from qpwl_core.evaluation.bootstrap import resampled_wins
+
+    return resampled_wins(wins, counts)
+
+
+def test_a_record_is_small_and_the_same_bytes_again(smoke, tmp_path):
+    out, _ = smoke
+    for path in (out / "kept").iterdir():
+        assert path.stat().st_size < 20_000
+        write_record(tmp_path / path.name, read_record(path))
+        assert (tmp_path / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:100], lambda b: b"nothing", lambda b: b""])
+def test_a_damaged_record_is_one_sentence(smoke, tmp_path, damage):
+    out, _ = smoke
+    whole = next((out / "kept").iterdir()).read_bytes()
+    (tmp_path / "bad.json.gz").write_bytes(damage(whole))
+    with pytest.raises(ValueError, match="is not the record of a cell"):
+        read_record(tmp_path / "bad.json.gz")
+    with pytest.raises(ValueError, match="must be a letter for each three"):
+        unpacked_wins("0120", 10)
+
+
+def test_every_name_in_a_table_leads_to_a_cell_its_config_and_its_people(smoke):
+    out, _ = smoke
+    cells = pd.read_csv(out / "cells.csv").set_index("cell")
+    for name in pd.read_csv(out / "table.csv")["cells"]:
+        base, seeds, rest = re.fullmatch(r"(.*)-\{?([\d,]+)\}?(-.*)?", name).groups()
+        for seed in seeds.split(","):
+            row = cells.loc[f"{base}-{seed}{rest or ''}"]
+            assert json.loads(row["config"])["seed"] == int(seed) == row["seed"]
+            assert len(row["tested"].split()) == row["test_people"]
+            assert (out / "kept" / f"{row.name}.json.gz").exists()
+            assert row["reproduce"].startswith("python -m qpwl_core study")
+    assert named([Cell("a", "b", 0, variant="p-2"), Cell("a", "b", 2, variant="p-2")]) == "a-b-{0,2}-p-2"
+
+
+# without training again
+
+def test_fewer_enrolled_sequences_are_a_part_of_those_that_count():
+    sources = np.arange(40) // 2                                              # two windows of each recording
+    test = distances(sources=sources)
+    drawn = draw(test.subjects, seed=7, groups=sources)
+    everything = protocol.person_distances(test.values, drawn)[:, 0]
+    found = fewer_enrolled(test, 7)
+    assert list(found) == [1, 2], "a person has at least two that are not of the same recording"
+    assert (found[1] >= found[2]).all()
+    assert (found[2] >= everything - 1e-6).all()
+    plain = distances()
+    assert list(fewer_enrolled(plain, 7)) == [1, 2, 3]
+    np.testing.assert_allclose(fewer_enrolled(plain, 7)[3], protocol.person_distances(
+        plain.values, draw(plain.subjects, seed=7))[:, 0], rtol=1e-6)
+
+
+def test_fewer_people_are_the_first_of_more():
+    recordings = Recordings([np.zeros((1, 1))] * 9, list("abcdefghi"), ("x",), 1.0)
+    few, more = (set(fewer_people(recordings, most, 3).people) for most in (3, 6))
+    assert len(few) == 3
+    assert few < more
+    assert fewer_people(recordings, None, 3) is recordings
+
+
+# how sure a difference is
+
+def test_splits_are_resampled_beside_people():
+    values = np.random.default_rng(0).normal(size=(8, 1000)) * 0.01 + np.linspace(-1, 1, 8)[:, None]
+    both, people = over_splits(values), values.mean(0)
+    assert both.std() > 10 * people.std(), "what splits differ in is most of it"
+    assert both.std() == pytest.approx(np.linspace(-1, 1, 8).std() / np.sqrt(8), rel=0.1)
+    np.testing.assert_array_equal(over_splits(values[:2]), values[:2].mean(0))
+
+
+def test_overlapping_splits_are_less_sure_and_many_comparisons_too():
+    random = np.random.default_rng(1)
+    aucs = {split: float(x) for split, x in enumerate(random.normal(0.02, 0.01, 6))}
+    mine = Resampled(aucs, {split: np.full(10, x) for split, x in aucs.items()})
+    other = Resampled(dict.fromkeys(aucs, 0.0), {split: np.zeros(10) for split in aucs})
+    plain, corrected = mine.minus(other)["p"], mine.minus(other, share=40 / 60)["p"]
+    assert plain == pytest.approx(ttest_1samp(list(aucs.values()), 0).pvalue)
+    assert corrected > plain
+    np.testing.assert_allclose(holm([0.01, 0.02, 0.03, np.nan]), [0.03, 0.04, 0.04, np.nan])
+
+
+def differences(rows):
+    return judged(pd.DataFrame([{"set": "eeg-uci", "method": "qp-wl", "n": 1, "splits": 6, "cells": "a", "p": 0.001,
+                                 "against_cells": "b", **row} for row in rows]))
+
+
+def test_the_first_paragraph_says_what_is_not_beaten():
+    found = differences([{"against": "mp-npl", "difference": 0.02, "low": 0.01, "high": 0.03},
+                         {"against": "untrained", "difference": -0.001, "low": -0.01, "high": 0.01, "p": 0.8},
+                         {"against": "dtw", "difference": -0.02, "low": -0.03, "high": -0.01}])
+    no_network = differences([{"against": "untrained", "difference": -0.001, "low": -0.01, "high": 0.01, "p": 0.8}])
+    assert shortfalls({"differences": found, "added": no_network}) == [
+        "EEG · UCI (6 splits): QP-WL is behind Dynamic time warping (-0.0200) beyond noise; neither ahead of nor "
+        "behind Untrained, Wasserstein (-0.0010) beyond noise; ahead of MP-NPL (+0.0200). No network at all is not "
+        "beaten beyond noise by QP-WL."]
+    assert what_a_network_adds({"added": no_network}, "eeg-uci") == [
+        "Against Untrained, Wasserstein on the same recipe the network adds nothing that 6 splits can show: -0.0010 "
+        "[-0.0100, +0.0100] AUC at n = 1 over 6 splits."]
+
+
+def test_the_report_of_a_part_of_a_study_says_how_far_it_is(smoke):
+    out, _ = smoke
+    study = json.loads((out / "study.json").read_text())
+    assert len(study["shortfalls"]) == 4
+    assert {row["what"] for row in study["sweeps"]} >= {"points", "p", "enrolled"}
+    assert {row["sessions"] for row in study["sessions"]} == {"within", "across"}
+    tables = collect_beside(["gait-hapt"], "smoke", out)
+    text = "\n".join(questions.sections(tables))
+    assert "## Across sessions" in text
+    assert "No set was tuned alike" in text
+    assert "nan" not in text
+    record = cell_record(Cell("gait-hapt", "qp-wl", 0, "smoke"), out)
+    assert described(Cell("gait-hapt", "qp-wl", 0, "smoke"), record)["tested_people"] == len(record["people"])
