@@ -1,16 +1,27 @@
 # make run    set up what is missing and open the app          make test   everything CI checks
 # make setup  the set-up alone                                 make bench  the benchmark table
+# make class  a class on the local network (WORKERS=n)         make class-end  removes what everybody left
 # make screenshots  every page, light and dark, into screenshots/   make docs  the reference, into build/docs
 # make licences     the licence of everything we depend on
 PYTHON ?= python3
 BIN := .venv/bin
 PORT ?= 8501
+WORKERS ?= 1
 
-.PHONY: run setup test bench screenshots docs licences lint clean
+.PHONY: run class class-end setup test bench screenshots docs licences lint clean
 .DELETE_ON_ERROR:
 
 run: .venv/.run
 	$(BIN)/python -m ui.serve --server.port $(PORT)
+
+# Several workers stand behind nginx: Debian's package, installed where it can be.
+class: .venv/.run
+	@if [ "$(WORKERS)" != 1 ] && ! [ -x /usr/sbin/nginx ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nginx-light >/dev/null; fi
+	$(BIN)/python -m scripts.classroom start --workers $(WORKERS) --port $(PORT)
+
+class-end: .venv/.run
+	$(BIN)/python -m scripts.classroom end
 
 setup: .venv/.run
 

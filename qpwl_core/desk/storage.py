@@ -61,7 +61,12 @@ class SqliteFile:
 
     def beside(self) -> bool:
         """Whether there are others in the folder."""
-        return any(path != self.path for path in self.path.parent.glob("*.sqlite"))
+        return any(path != self.path and _is_desk(path.stem) for path in self.path.parent.glob("*.sqlite"))
+
+    def drop(self) -> None:
+        """Remove the file, and what SQLite keeps beside it."""
+        for path in (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))):
+            path.unlink(missing_ok=True)
 
     def create(self, tables: MetaData, facts: dict[str, str]) -> None:
         """Make the file beside its place and put it there whole; where another process was first, theirs stays."""
@@ -133,8 +138,13 @@ class PostgresSchema:
 
     def beside(self) -> bool:
         with self._connected() as database:
-            return any(name.startswith(PREFIX) and name != self.schema
-                       for name in sql.inspect(database).get_schema_names())
+            return any(name != self.schema and _is_desk(name.removeprefix(PREFIX).partition("_")[0])
+                       for name in sql.inspect(database).get_schema_names() if name.startswith(PREFIX))
+
+    def drop(self) -> None:
+        """Remove the schema with its tables, and their files."""
+        with self._connected() as database, database.begin():
+            database.execute(sql.text(f'DROP SCHEMA IF EXISTS "{self.schema}" CASCADE'))
 
     def create(self, tables: MetaData, facts: dict[str, str]) -> None:
         """Make the schema with its tables; where another process was first, theirs stays."""
@@ -195,6 +205,30 @@ class PostgresSchema:
         if error.connection_invalidated or not code:
             return f"{self.where} cannot be reached: {why}"
         return f"{self.where} cannot be used: {why}"
+
+
+def storages_of(place, owner: str = "") -> list[SqliteFile | PostgresSchema]:
+    """All that one owner keeps at a place: their desks."""
+    if is_address(place):
+        whole = PostgresSchema(str(place), "class")
+        with whole._connected() as database:
+            parts = [name.removeprefix(PREFIX).split("_") for name in sql.inspect(database).get_schema_names()
+                     if name.startswith(PREFIX)]
+        names = [part[0] for part in parts if part[1:] == ([owner] if owner else [])]
+    else:
+        names = [path.stem for path in sorted((Path(place) / owner).glob("*.sqlite"))]
+    return [storage_at(place, name, owner) for name in names if _is_desk(name)]
+
+
+def people_in(storage: SqliteFile | PostgresSchema) -> list[str]:
+    """The names of those enrolled in a desk, whatever model it is of."""
+    with storage.open(False, 5) as database:
+        people = desk_tables.PEOPLE
+        return list(database.execute(sql.select(people.c.name).order_by(people.c.key)).scalars())
+
+
+def _is_desk(name: str) -> bool:
+    return re.fullmatch(r"[0-9a-f]{16}", name) is not None
 
 
 def damaged(where: str, why: str) -> str:

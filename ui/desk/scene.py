@@ -21,6 +21,7 @@ from ui.library import elsewhere
 from ui.library.data import OWN, recordings_for
 from ui.library.models import Entry, distances_of, gallery_of, model_of
 from ui.shell.palette import COLOURS, colours_of
+from ui.visitors.who import visitor
 
 MOST_RECORDINGS = 100      # of one person that are embedded
 
@@ -77,16 +78,18 @@ def set_scene(entry: Entry) -> Scene:
 
 
 def open_desk(entry: Entry) -> Desk:
-    """The database of a model, opened once for all sessions; a FileError says what is wrong with it."""
+    """The desk of whoever looks for a model, opened once for all sessions; a FileError says what is wrong with it."""
     place = desk_place()
-    there = is_address(place) or (place / f"{entry.card['sha256'][:16]}.sqlite").exists()
-    return _desk(str(entry.folder), entry.card["sha256"], str(place), there)
+    owner = visitor()
+    there = is_address(place) or (place / owner / f"{entry.card['sha256'][:16]}.sqlite").exists()
+    return _desk(str(entry.folder), entry.card["sha256"], str(place), owner, there)
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _desk(folder: str, checksum: str, place: str, there: bool) -> Desk:
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _desk(folder: str, checksum: str, place: str, owner: str, there: bool) -> Desk:
     entry = Entry("", "", Path(folder), {"sha256": checksum})
-    return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)))
+    return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)),
+                owner=owner)
 
 
 def of_gallery(entry: Entry) -> dict[str, Sequences]:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import streamlit as st
 
 from ui.lessons.lesson import PAGES, Lesson, LessonError, Step, lessons
+from ui.library.spaces import my_notes
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
+from ui.visitors.classroom import in_class
 
 
 def show() -> None:
@@ -17,7 +19,7 @@ def show() -> None:
     except LessonError as error:
         st.error(plain(str(error)), icon=":material/error:")
         st.stop()
-    answers: dict[str, int] = st.session_state.setdefault("lesson_answers", {})     # "lesson/step" -> answer, from 1
+    answers: dict[str, int] = my_notes("lesson_answers")     # "lesson/step" -> answer, from 1
     titles = {lesson.name: f"{i}. {lesson.title}" for i, lesson in enumerate(found, 1)}
     if st.session_state.get("lesson", next(iter(titles))) not in titles:
         del st.session_state["lesson"]
@@ -26,7 +28,7 @@ def show() -> None:
         name = st.radio("Lesson", list(titles), format_func=titles.get, key="lesson", **KEPT,
                         captions=[f"{lesson.minutes} min{_done(lesson, answers)}" for lesson in found])
         st.caption("Each step opens a page with its settings in place; come back here by *Lessons* in the sidebar. "
-                   "What you answer is kept until you close the tab.")
+                   f"What you answer is kept until you {'leave the class' if in_class() else 'close the tab'}.")
     with right:
         _lesson(next(lesson for lesson in found if lesson.name == name), answers)
 

@@ -6,8 +6,6 @@ An id is the registered name, or ``own:<name>`` for an upload; the pages share t
 from __future__ import annotations
 
 import re
-import secrets
-from dataclasses import dataclass, field
 from pathlib import PurePath
 
 import numpy as np
@@ -24,28 +22,28 @@ from qpwl_core.data.preprocessing import Recipe, recipe_for
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import Split, split, split_dataset
 from ui.library import elsewhere
+from ui.library.spaces import uploads_folder
 from ui.library.totals import hold
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.visitors.uploads import Own, Uploads
+from ui.visitors.who import visitor
 
 OWN = "own:"
 MAX_FILES, MAX_BYTES = bounds.UPLOADS, bounds.VALUES_BYTES_SESSION
 
 
-@dataclass(frozen=True)
-class Own:
-    """An upload: it lives in the session of the one who uploaded it; a training makes a copy, until it ends."""
-
-    name: str
-    recordings: Recordings
-    domain: str                # which recipe it gets
-    filename: str = ""         # as it was uploaded
-    token: str = field(default_factory=lambda: secrets.token_hex(8))   # tells it from another upload of that name
-
-
 def uploads() -> dict[str, Own]:
-    """What this session uploaded, by name."""
-    return st.session_state.setdefault("own_data", {})
+    """What this session uploaded, by name; in a class what its visitor did."""
+    who = visitor()
+    if "own_data" not in st.session_state:
+        st.session_state["own_data"] = kept = Uploads(uploads_folder(who) if who else None)
+        for name in list(kept):
+            try:
+                hold(kept[name].recordings, [own.recordings for key, own in kept.items() if key != name])
+            except RecordingsError:
+                dict.pop(kept, name)             # no room for it now: it stays on disk, and is there when there is
+    return st.session_state["own_data"]
 
 
 def available_data() -> dict[str, str]:

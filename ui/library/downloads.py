@@ -15,6 +15,7 @@ from qpwl_core.common.text import duration, size
 from qpwl_core.data.datasets import Dataset, load_dataset
 from qpwl_core.data.errors import RecordingsError
 from ui.shell.text import plain
+from ui.visitors.who import sees_all
 
 UNITS = {"kB": 2**10, "MB": 2**20, "GB": 2**30}
 RUNNING = ("fetching", "reading")
@@ -111,6 +112,9 @@ def download_panel(dataset: Dataset) -> None:
         return
     if job is not None and job.phase == "failed":
         st.error(plain(job.error), icon=":material/error:")
+    if not sees_all():
+        st.info("The lecturer can download it for the class.", icon=":material/school:")
+        return
     if not dataset.downloads:
         sentence = _without_folder(dataset.instructions("its source offers no direct download"))
         st.info(plain(sentence), icon=":material/folder_open:")
@@ -134,7 +138,7 @@ def _watch(name: str) -> None:
     st.progress(share, plain(sentence))
     if job.stopped.is_set():
         st.caption("Stopping …")
-    elif job.phase == "fetching":
+    elif job.phase == "fetching" and sees_all():
         st.button("Stop", icon=":material/stop:", key="data_stop", on_click=job.stopped.set,
                   help="What has arrived is kept; a later download goes on from there.")
 

@@ -19,6 +19,7 @@ from qpwl_core.models.model import Model, load_model
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.visitors.who import may_see
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models"
@@ -61,12 +62,15 @@ class Entry:
 def entries() -> list[Entry]:
     """All models at hand: those that ship, those trained here, those uploaded, what this session uploaded last.
 
+    In a class of those trained and uploaded one's own, and what was shared.
+
     A folder whose card cannot be read is no model; what ships is what lies where those that ship lie.
     """
     found = []
     for home, kind in ((SHIPPED, "ships"), (runs_folder(), "trained")):
         for folder in sorted(home.glob("[!.]*")) if home.is_dir() else []:       # hidden: coming or going
-            found += _entry(folder, kind) if folder not in [entry.folder for entry in found] else []
+            if kind == "ships" or may_see(folder):
+                found += _entry(folder, kind) if folder not in [entry.folder for entry in found] else []
     for private in my_models().values():
         found += _entry(private.folder, "uploaded")
     return sorted(found, key=lambda entry: ("ships", "trained", "uploaded").index(entry.kind))

@@ -20,6 +20,7 @@ from ui.library.elsewhere import check_model
 from ui.library.jobs import remove_folder
 from ui.library.models import Entry
 from ui.library.totals import PRIVATE, Private
+from ui.visitors.who import is_mine
 
 FILES = ("card.json", "model.safetensors", "gallery.safetensors")
 LARGEST = MODEL_BYTES                 # bytes of all files of an uploaded model, unpacked
@@ -64,9 +65,12 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str
     return Private(place)
 
 
-def share(private: Private, runs: Path) -> str:
-    """Put an uploaded model on everybody's shelf; returns its id."""
+def share(private: Private, runs: Path, owner: str = "") -> str:
+    """Put an uploaded model on the shelf, everybody's or a visitor's; returns its id."""
     try:
+        if owner:
+            card = read_json(private.folder / "card.json")
+            write_json(private.folder / "card.json", card | {"owner": owner})
         os.replace(private.folder, runs / private.folder.name)
     except OSError as error:
         raise FileError(f"it cannot be shared: {(error.strerror or str(error)).lower()}") from None
@@ -122,6 +126,8 @@ def checked_title(title: str, otherwise: str | None = None) -> str:
 def _ours(entry: Entry) -> None:
     if entry.kind == "ships":
         raise FileError("it ships with QP-WL Lab and stays as it is")
+    if not is_mine(entry.folder):
+        raise FileError("it is somebody else's and stays as it is")
 
 
 def _parts(files: list[tuple[str, BinaryIO]]) -> dict[str, bytes]:

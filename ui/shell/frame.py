@@ -7,6 +7,7 @@ from pathlib import Path
 import streamlit as st
 
 from ui.shell.navigation import frame_if_bare
+from ui.visitors.who import visitor
 
 KEPT = {"bind": "query-params", "persist_state": "session"}      # a setting that is in the link and on all pages
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from the web
@@ -17,5 +18,6 @@ def setup_page(title: str, question: str) -> None:
     st.set_page_config(page_icon=ICON)  # before the frame, or its icons would be fetched from the web as the tab's
     frame_if_bare()
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
+    visitor()                                 # whoever has no business here sees a sentence, and no page
     st.title(title)
     st.markdown(f"##### {question}")

@@ -10,6 +10,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from ui.visitors.classroom import in_class
+
 ROOT = Path(__file__).resolve().parents[2]
 
 STORY = {
@@ -33,6 +35,8 @@ def navigation():
     pages = {part: [st.Page(ROOT / f"pages/{name}.py", title=title, icon=f":material/{icon}:")
                     for name, (title, icon) in rows.items()]
              for part, rows in STORY.items()}
+    if in_class():
+        pages["Class"] = [st.Page(ROOT / "pages/classroom.py", title="Class", icon=":material/school:")]
     hidden = st.session_state.get("present", st.query_params.get("present") == "true")     # before an audience
     return st.navigation({"": [home], **pages}, position="hidden" if hidden else "sidebar")
 

@@ -16,6 +16,7 @@ from qpwl_core.models.config import Config
 from qpwl_core.models.methods import METHODS
 from ui.library import jobs
 from ui.library.scheduler import wake_if_waiting
+from ui.library.spaces import my_job, my_jobs
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers
@@ -51,7 +52,7 @@ def problem() -> None:
 def runs_of(kind: str) -> dict[str, jobs.Job]:
     """All jobs of a kind, the latest first, by id."""
     wake_if_waiting(runs_folder())
-    return {job.id: job for job in jobs.jobs(runs_folder()) if job.spec["kind"] == kind}
+    return {job.id: job for job in my_jobs() if job.spec["kind"] == kind}
 
 
 def choose_run(at_hand: dict[str, jobs.Job], key: str) -> jobs.Job:
@@ -71,13 +72,13 @@ def begun(job: jobs.Job) -> str:
 
 def tell_started(key: str) -> None:
     """Beside the button that started a run, where it stands: the answer is where the person looks."""
-    job = jobs.find(runs_folder(), st.session_state.get(key))
+    job = my_job(st.session_state.get(key))
     if job is None:
         return
 
     @st.fragment(run_every=1.0 if job.alive else None)
     def beside_the_button():
-        now = jobs.find(runs_folder(), job.id) or job
+        now = my_job(job.id) or job
         step, steps = now.now.get("step", 0), now.now.get("steps") or 1
         words = {"queued": "It waits for its turn", "running": f"It trains: step {step:,} of {steps:,}" if step else
                  "It starts: loading PyTorch and the recordings takes a few seconds", "finished": "Finished"}.get(
@@ -92,7 +93,7 @@ def watch(job: jobs.Job, show) -> None:
     """Show a job, and again every second while it lives; when it ends, the whole page is drawn once more."""
     @st.fragment(run_every=1.0 if job.alive else None)
     def again():
-        now = jobs.find(runs_folder(), job.id)
+        now = my_job(job.id)
         if now is None or now.alive != job.alive:
             st.rerun()
         problem()

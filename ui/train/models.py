@@ -13,14 +13,17 @@ from ui.library import shelf
 from ui.library.models import Entry, choose_model, entries, my_models, shipped_titles
 from ui.shell.text import plain
 from ui.train.live import PAGES, act
+from ui.visitors.classroom import in_class
+from ui.visitors.who import is_mine, is_shared, owner_of, share, visitor
 
 
 def models() -> None:
     """The whole view."""
     if added := st.session_state.pop("train_added", None):
         st.session_state["model"] = added
-        st.success("The model is at hand, for you alone, and chosen. It goes when you close this tab, unless you share "
-                   "it.", icon=":material/check_circle:")
+        goes = "It goes when you leave the class." if in_class() else ("It goes when you close this tab, unless you "
+                                                                       "share it.")
+        st.success(f"The model is at hand, for you alone, and chosen. {goes}", icon=":material/check_circle:")
     entry = choose_model(gallery=False)
     if entry is not None:
         table()
@@ -96,13 +99,18 @@ def details(entry: Entry) -> None:
                 with st.popover("Share", icon=":material/group_add:"):
                     st.markdown("Everyone who uses this app can then use it, and the people of its gallery are seen.")
                     st.button("Share it with everyone", on_click=_share, args=(entry,), key="train_share")
-            if entry.kind != "ships":
+            if in_class() and entry.kind != "ships" and is_mine(entry.folder):
+                st.toggle("Shared with the class", is_shared(entry.folder), key=f"shared-{entry.id}", width="content",
+                          on_change=_share_in_class, args=(entry,))
+            if entry.kind != "ships" and is_mine(entry.folder):
                 with st.popover("Rename", icon=":material/edit:"):
                     st.text_input("Name", entry.card.get("title", ""), key=f"title-{entry.id}", max_chars=shelf.LONGEST)
                     st.button("Rename it", on_click=_rename, args=(entry,), key="train_rename")
                 with st.popover("Delete", icon=":material/delete:"):
                     st.markdown("Delete this model and its run for good?")
                     st.button("Delete it", on_click=_delete, args=(entry,), type="primary", key="train_delete")
+        if entry.kind != "ships" and not is_mine(entry.folder):
+            st.caption("Somebody shared it with the class; it can be looked at, and neither renamed nor deleted.")
         if entry.kind == "ships":
             st.caption("It ships with QP-WL Lab, so it can be neither renamed nor deleted.")
 
@@ -115,6 +123,10 @@ def _share(entry: Entry) -> None:
     act(lambda: shelf.share(my_models()[entry.id], runs_folder()))
     if not entry.folder.exists():
         my_models().pop(entry.id, None)
+
+
+def _share_in_class(entry: Entry) -> None:
+    act(share, entry.folder, st.session_state[f"shared-{entry.id}"])
 
 
 def _delete(entry: Entry) -> None:
@@ -136,10 +148,15 @@ def upload() -> None:
     if not sent:
         return
     try:
-        if len(my_models()) >= UPLOADS:
+        mine = my_models() if not in_class() else [entry for entry in entries() if entry.kind == "uploaded"
+                                                   and owner_of(entry.folder) == visitor()]
+        if len(mine) >= UPLOADS:
             raise FileError(f"a session keeps at most {UPLOADS} uploaded models of its own: delete or share one first")
         private = shelf.add_model([(file.name, file) for file in files], runs_folder(), shipped_titles())
-        my_models()[private.folder.name] = private
+        if in_class():                                        # a visitor's, not a session's: it is there after a reload
+            shelf.share(private, runs_folder(), visitor())
+        else:
+            my_models()[private.folder.name] = private
         st.session_state["train_added"] = private.folder.name
     except FileError as error:
         st.error(plain(str(error)[:1].upper() + str(error)[1:]), icon=":material/error:")

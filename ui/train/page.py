@@ -28,6 +28,7 @@ from ui.train.form import (
 from ui.train.models import models
 from ui.train.tune import VIEW as TUNE
 from ui.train.tune import tune
+from ui.visitors.who import owner
 
 VIEWS = ("New run", "Compare runs", TUNE, "Models")
 
@@ -46,7 +47,7 @@ def start(data, config, keep):
     """Callback: queue the run, and look at it."""
     try:
         own = recordings_for(data) if data.startswith(OWN) else None
-        job = jobs.submit(runs_folder(), "train", title_for(data, config), data, config, own, None, keep)
+        job = jobs.submit(runs_folder(), "train", title_for(data, config), data, config, own, None, keep, *owner())
         st.session_state["train_run"] = st.session_state["train_started"] = job.id
     except (FileError, ValueError) as error:
         st.session_state["train_problem"] = str(error)

@@ -22,6 +22,7 @@ from ui.shell.palette import COLOURS
 from ui.train.figures import heat_map
 from ui.train.form import config_now, tell_cost, tell_easy, tell_people
 from ui.train.live import choose_run, runs_of, watch
+from ui.visitors.who import owner
 
 POINTS, ORDERS = (1, 2, 4, 8, 16, 32, 64), (1.0, 1.5, 2.0, 3.0, 4.0, 8.0)
 VIEW = "Tune M and p"
@@ -93,7 +94,7 @@ def submit(data: str, config: Config, points: list[int], orders: list[float], se
     grid = {"points": points, "p": orders, "seeds": list(range(config.seed, config.seed + seeds))}
     try:
         own = recordings_for(data) if data.startswith(OWN) else None
-        job = jobs.submit(runs_folder(), "grid", title, data, config, own, grid, False)
+        job = jobs.submit(runs_folder(), "grid", title, data, config, own, grid, False, *owner())
         st.session_state["train_grid"] = job.id
     except (FileError, ValueError) as error:
         st.session_state["train_problem"] = str(error)

@@ -376,6 +376,7 @@ for _ in range(10):
         continue
     desk = Desk(sys.argv[1], SPACE)
     print(os.getpid(), flush=True)
+    os.read(0, 1)                                  # wait until those before were counted
     first = len(desk.people())
     for i in range(first, first + 10_000):
         desk.enrol(f"person {i}", embeddings(40, seed=i), SPACE.model)
@@ -387,10 +388,13 @@ def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(place):
     """A real process confirms on its output and is killed, at ten points; then all is counted."""
     confirmed, random = [], np.random.default_rng(0)
     with subprocess.Popen([sys.executable, "-c", ENROL_UNTIL_KILLED, str(place)], cwd=ROOT, text=True,
-                          env=os.environ | {"PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE) as process:
+                          env=os.environ | {"PYTHONPATH": str(ROOT)}, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as process:
         said = lambda: process.stdout.readline().strip()
         for kills in range(1, 11):
             child = int(said())
+            process.stdin.write("x")
+            process.stdin.flush()
             confirmed += [said() for _ in range(int(random.integers(1, 6)))]
             time.sleep(random.uniform(0, 0.03))
             os.kill(child, signal.SIGKILL)

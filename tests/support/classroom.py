@@ -1,0 +1,64 @@
+"""A class on a free port, started as ``make class`` starts it."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from qpwl_core.common.files import read_json
+from tests.support.client import asked, joined
+from tests.support.places import ROOT
+
+
+@dataclass
+class Class:
+    """A class that runs."""
+
+    address: str
+    folder: Path
+    process: subprocess.Popen
+
+    @property
+    def secrets(self) -> dict:
+        return read_json(self.folder / "class.json")
+
+    def join(self, name: str = "") -> str:
+        """The cookie of a new student."""
+        return joined(self.address, f"/join/{self.secrets['join']}", name)
+
+    def lecturer(self) -> str:
+        return joined(self.address, f"/lecturer/{self.secrets['lecturer']}")
+
+    def until_up(self, seconds: float = 60) -> None:
+        ends = time.monotonic() + seconds
+        while time.monotonic() < ends:
+            try:
+                if asked(self.address, "/")[0] == 403:
+                    return
+            except OSError:
+                pass
+            time.sleep(0.2)
+        raise TimeoutError("the class does not open")
+
+
+@contextmanager
+def running_class(folder: Path, workers: int = 1, **environment):
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "scripts.classroom", "start", "--folder", str(folder), "--port", str(port),
+               "--workers", str(workers)]
+    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL) as process:
+        try:
+            running = Class(f"http://localhost:{port}", folder, process)
+            running.until_up()
+            yield running
+        finally:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)

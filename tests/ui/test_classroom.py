@@ -1,0 +1,344 @@
+"""A class: nobody gets in without a code, nobody sees or changes what is another's, and what is forgotten is gone."""
+
+import asyncio
+import subprocess
+import sys
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from qpwl_core.common.files import read_json
+from tests.support.classroom import running_class
+from tests.support.client import Client, asked
+from tests.support.places import ROOT
+from tests.support.tiny import tiny_recordings
+from tests.support.views import PAGES
+from ui.library.spaces import Notes
+from ui.visitors.classroom import OUTSIDE, Classroom, open_class
+from ui.visitors.gate import Guesses
+from ui.visitors.uploads import Own, Uploads
+
+SECRET = "Zebulon"                    # the mark on all that Ann has
+MODEL = "gait-hapt-qp-wl"
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    with running_class(tmp_path_factory.mktemp("class")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def ann(room, tmp_path_factory):
+    """A student with a run, a model, an upload, an enrolment and an answer."""
+    cookie, path = room.join(SECRET), tmp_path_factory.mktemp("ann") / f"{SECRET}.npz"
+    tiny_recordings().save(path)
+
+    async def work():
+        async with Client(room.address, cookie) as client:
+            await client.open("desk")
+            await client.act(client.find("text_input", "Name"), f"{SECRET} enrolled")
+            await client.act(client.find("button", "Enrol"))
+            assert "is enrolled with" in client.text
+            await client.open("data", "data_view=Your+own")
+            await client.upload(client.find("file_uploader", "Recordings of several people"), path.name,
+                                path.read_bytes())
+            assert f"**{SECRET}**: 8 people" in client.text
+            await client.open("lessons")
+            await client.act(client.widgets("radio")[1], client.widgets("radio")[1].proto.options[0])
+            await client.open("train", "train_view=Models")
+            files = {name: (ROOT / "tests/artefacts/before_the_house/models/qp-wl" / name).read_bytes()
+                     for name in ("card.json", "model.safetensors")}
+            await client.upload_all(client.find("file_uploader", "Files of one model"), files)
+            assert not client.errors, client.errors
+        async with Client(room.address, cookie) as client:
+            await client.open("train")
+            await client.act(client.find("button", "Start training"))
+            assert not client.errors, client.errors
+
+    asyncio.run(work())
+    runs = [path for path in (room.folder / "runs").iterdir() if not path.name.startswith(".")]
+    run = next(path for path in runs if (path / "job.json").exists())
+    return SimpleNamespace(cookie=cookie, id=cookie.partition(".")[0], run=run, runs=runs)
+
+
+def somewhere(name: str) -> dict:
+    """As if it came from another address: what nginx tells the app."""
+    return {"X-Real-IP": name}
+
+
+def shown(room, cookie, path="", query=""):
+    """What a page says to somebody."""
+    async def look():
+        async with Client(room.address, cookie) as client:
+            await client.open(path, query)
+            return client.text
+
+    return asyncio.run(look())
+
+
+def test_a_signature_is_ours_or_opens_nothing():
+    room = Classroom("code", "secret", "key")
+    ticket = room.ticket("abc123")
+    assert room.visitor_of(ticket) == "abc123"
+    other = Classroom("code", "secret", "another key")
+    for forged in (None, "", "abc123", "abc123.", ticket[:-1], ticket + "0", ticket.replace("abc123", "lecturer"),
+                   ticket.upper(), other.ticket("abc123"), "../x." + ticket[7:], "é" * 30, "." + ticket[7:]):
+        assert room.visitor_of(forged) is None
+
+
+def test_a_class_is_found_again_and_its_file_is_for_the_owner_only(tmp_path):
+    first, again = open_class(tmp_path / "class"), open_class(tmp_path / "class")
+    assert first == again
+    assert len(first.join) == 8
+    assert len(first.lecturer) >= 32
+    assert (tmp_path / "class" / "class.json").stat().st_mode & 0o077 == 0
+    assert open_class(tmp_path / "other").key != first.key
+
+
+def test_guessing_is_slowed_down():
+    now = [0.0]
+    guesses = Guesses(tries=3, every=10, clock=lambda: now[0])
+    for _ in range(3):
+        assert not guesses.too_many("here")
+        guesses.wrong("here")
+    assert guesses.too_many("here")
+    assert not guesses.too_many("elsewhere")
+    now[0] = 10.5
+    assert not guesses.too_many("here")
+    guesses.wrong("here")
+    assert guesses.too_many("here")
+    now[0] = -1e6                                             # a clock that goes back opens nothing
+    assert guesses.too_many("here")
+
+
+OPEN_PATHS = ["/", *(f"/{page}" for page in PAGES if page), "/classroom", "/start", "/static/js/index.js",
+              "/favicon.png", "/index.html", "/_stcore/health", "/_stcore/host-config", "/_stcore/metrics",
+              "/_stcore/allowed-message-origins", "/_stcore/agent/openapi.json", "/media/0123456789abcdef.csv",
+              "/_stcore/upload_file/a/b", "/component/x/y", "/_stcore/bidi-components/x/y", "/oauth2callback",
+              "/auth/login", "/app/static/x", "/join", "/lecturer",
+              "/../class/class.json", "/%2e%2e/class/class.json", "/join/../desk", "//desk", "/desk/join/x"]
+
+
+@pytest.mark.parametrize("forged", ["none", "invented", "another class", "unknown visitor"])
+def test_an_outsider_sees_one_sentence_and_nothing_else(room, tmp_path, forged):
+    cookie = {"none": None, "invented": "lecturer." + "0" * 64,
+              "another class": open_class(tmp_path).ticket("lecturer"),
+              "unknown visitor": Classroom(**room.secrets).ticket("0123456789abcdef")}[forged]
+    bodies = set()
+    for path in OPEN_PATHS:
+        for method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
+            if forged != "none" and method != "GET":
+                continue
+            status, text, headers = asked(room.address, path, cookie=cookie, method=method, headers=somewhere(forged))
+            assert status == 403, (method, path, text[-200:])
+            assert not any(key.lower() == "set-cookie" for key in headers), path
+            bodies.add(text)
+    assert len(bodies - {""}) == 1
+    assert OUTSIDE in next(iter(bodies - {""}))
+
+    async def socket():
+        async with Client(room.address, cookie) as client:
+            await client.open("", timeout=10)
+
+    with pytest.raises(Exception, match="403"):
+        asyncio.run(socket())
+
+
+def test_a_visitor_has_no_use_for_the_servers_own_figures(room, ann):
+    for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/agent/interact", "/_stcore/metrics/"):
+        assert asked(room.address, path, cookie=ann.cookie)[0] == 403
+
+
+def test_wrong_codes_are_slowed_down_and_a_wrong_one_sets_no_cookie(room):
+    here = somewhere("guessing")
+    status, text, headers = asked(room.address, "/join/zzzzzzzz", {"name": "Eve"}, headers=here)
+    assert (status, "Set-Cookie" in headers) == (403, False)
+    assert OUTSIDE in text
+    told = [asked(room.address, f"/lecturer/{i}", headers=here)[0] for i in range(12)]
+    assert told[0] == 403
+    assert told[-1] == 429
+    right = asked(room.address, f"/lecturer/{room.secrets['lecturer']}", headers=here)
+    assert right[0] == 429, "the right one has to wait, too"
+
+
+def test_the_consent_stands_before_the_button_and_a_name_may_be_anything(room):
+    status, text, _ = asked(room.address, f"/join/{room.secrets['join']}")
+    assert status == 200
+    assert text.index("Forget me") < text.index("<button>")
+    status, text, _ = asked(room.address, f"/join/{room.secrets['join']}", {"name": "x" * 100})
+    assert status == 400
+    assert "100 characters" in text
+    assert "<script>" not in asked(room.address, f"/join/{room.secrets['join']}", {"name": "<script>" * 20})[1]
+
+
+def test_who_comes_again_finds_everything(room, ann):
+    assert f"{SECRET} enrolled" in shown(room, ann.cookie, "desk")
+    assert SECRET in shown(room, ann.cookie, "data", "data_view=Your+own")
+    assert "Stop" in shown(room, ann.cookie, "train") or "Resume" in shown(room, ann.cookie, "train")
+    assert "1 of" in shown(room, ann.cookie, "lessons")
+    assert "1 run, 1 model, 1 upload, 1 person enrolled" in shown(room, ann.cookie, "classroom")
+
+
+LINKS = [("desk", "desk-view=Desk"), ("desk", "desk-view=Log"), ("data", "data_view=Your+own"),
+         ("data", f"data=own%3A{SECRET}"), ("train", "train_run={run}"), ("train", "train_view=Models&model={model}"),
+         ("train", "train_view=Compare+runs"), ("filters", "model={model}"), ("distances", "model={model}"),
+         ("verification", "model={model}"), ("identification", "model={model}"), ("quantile_layer", "model={model}"),
+         ("desk", "model={model}"), ("classroom", ""), ("lessons", ""), ("", ""), ("results", ""),
+         ("data", "data=../.visitors/{ann}/uploads"), ("train", "train_run=../{run}")]
+
+
+@pytest.mark.parametrize(("path", "query"), LINKS)
+def test_another_visitor_sees_nothing_of_it_by_any_link(room, ann, path, query):
+    model = next(folder for folder in ann.runs if folder != ann.run)
+    title = read_json(model / "card.json")["title"]
+    bob = room.join("Bob")
+    for name in (model.name, title.replace(" ", "+")):
+        text = shown(room, bob, path, query.format(run=ann.run.name, model=name, ann=ann.id))
+        for mark in (SECRET, ann.id, ann.run.name, model.name, f"stop-{ann.run.name}"):
+            assert mark not in text, (path, mark)
+
+
+def test_another_visitor_cannot_press_the_buttons_of_the_first(room, ann):
+    """Widgets have names that follow from what they are about: knowing them is of no use."""
+    async def try_it():
+        async with Client(room.address, ann.cookie) as client:
+            await client.open("train")
+            buttons = [widget for widget in client.widgets("button") if ann.run.name in widget.id]
+            assert buttons
+            await client.open("desk")
+            remove = client.find("button", "Remove")
+        async with Client(room.address, room.join("Bob")) as client:
+            for page, widgets in (("train", buttons), ("desk", [remove])):
+                await client.open(page)
+                for widget in widgets:
+                    await client.act(widget)
+            await client.open("classroom")
+            assert "Clear the room" not in client.text
+
+    asyncio.run(try_it())
+    assert not (ann.run / "stop").exists()
+    assert f"{SECRET} enrolled" in shown(room, ann.cookie, "desk")
+
+
+def test_a_session_is_not_taken_over_by_who_knows_its_number(room, ann):
+    """Session ids cannot be guessed; should one be known, it is still of no use with another's cookie."""
+    async def try_it():
+        bob = room.join("Bob")
+        async with Client(room.address, ann.cookie) as client:
+            await client.open("data", "data_view=Your+own")
+            session = client.session
+        async with Client(room.address, bob, session) as thief:
+            await thief.open("data", "data_view=Your+own")
+            assert SECRET not in thief.text
+
+    asyncio.run(try_it())
+
+
+def test_what_is_shared_is_shared_by_a_button_and_stays_its_owners(room, ann):
+    model = next(folder for folder in ann.runs if folder != ann.run)
+    bob = room.join("Bob")
+
+    async def share(yes):
+        async with Client(room.address, ann.cookie) as client:
+            await client.open("train", f"train_view=Models&model={read_json(model / 'card.json')['title']}")
+            await client.act(client.find("selectbox", "Model"), client.option("Model", "Uploaded", model.name))
+            await client.act(client.find("checkbox", "Shared with the class"), yes)
+
+    async def look():
+        async with Client(room.address, bob) as client:
+            await client.open("train", "train_view=Models")
+            offered = list(client.find("selectbox", "Model").proto.options)
+            return offered, client.text
+
+    before, _ = asyncio.run(look())
+    asyncio.run(share(True))
+    assert (model / "shared").exists()
+    shared, _ = asyncio.run(look())
+    assert len(shared) == len(before) + 1
+    asyncio.run(share(False))
+    assert asyncio.run(look())[0] == before
+
+
+def test_the_lecturer_sees_all_and_can_stop(room, ann):
+    lecturer = room.lecturer()
+
+    async def stop():
+        async with Client(room.address, lecturer) as client:
+            await client.open("classroom")
+            assert SECRET in client.text
+            assert room.secrets["join"] in client.text
+            await client.act(client.find("selectbox", "Visitor"), client.option("Visitor", SECRET))
+            await client.act(client.find("button", "Stop their training"))
+            await client.open("train")
+            return client.text
+
+    assert ann.run.name in asyncio.run(stop())
+    assert (ann.run / "stop").exists() or read_json(ann.run / "state.json")["state"] in ("stopped", "finished")
+
+
+def test_a_server_that_is_killed_comes_again_and_everybody_finds_their_space(room, ann):
+    import psutil
+
+    children = psutil.Process(room.process.pid).children()
+    next(each for each in children if "streamlit" in " ".join(each.cmdline())).kill()
+    time.sleep(1)
+    room.until_up()
+    assert f"{SECRET} enrolled" in shown(room, ann.cookie, "desk")
+    assert "1 run, 1 model, 1 upload" in shown(room, ann.cookie, "classroom")
+
+
+def test_forget_me_forgets_all_and_the_door_is_closed(room, ann):
+    async def forget():
+        async with Client(room.address, ann.cookie) as client:
+            await client.open("classroom")
+            await client.act(client.find("button", "Forget me"))
+            assert OUTSIDE in client.text
+            assert SECRET not in client.text
+
+    asyncio.run(forget())
+    assert not any(folder.exists() for folder in ann.runs)
+    assert not (room.folder / "desk" / ann.id).exists()
+    assert not (room.folder / "runs" / ".visitors" / ann.id).exists()
+    time.sleep(2.1)
+    assert asked(room.address, "/", cookie=ann.cookie)[0] == 403
+    # who had the last turns stays known to the scheduler, by a number that is now nobody's
+    everything = b"".join(path.read_bytes() for path in room.folder.rglob("*")
+                          if path.is_file() and path.name != ".scheduler.json")
+    assert SECRET.encode() not in everything
+    assert ann.id.encode() not in everything
+
+
+def test_the_end_of_class_removes_everything_and_says_how_much(tmp_path):
+    with running_class(tmp_path / "class") as room:
+        cookie = room.join("Ann")
+
+        async def enrol():
+            async with Client(room.address, cookie) as client:
+                await client.open("desk")
+                await client.act(client.find("button", "Enrol three people"))
+
+        asyncio.run(enrol())
+        done = subprocess.run([sys.executable, "-m", "scripts.classroom", "end", "--folder", str(room.folder)],
+                              cwd=ROOT, capture_output=True, text=True, check=True)
+        assert room.process.wait(10) == 0
+    assert "Removed: 1 visitors, 0 runs, 0 models, 0 uploads, 3 enrolled people" in done.stdout
+    assert not (tmp_path / "class").exists()
+
+
+def test_uploads_and_notes_are_kept_and_bounded(tmp_path, monkeypatch):
+    kept = Uploads(tmp_path / "a" / "uploads")
+    kept["walk"] = Own("walk", tiny_recordings(), "gait", "walk.npz")
+    again = Uploads(tmp_path / "a" / "uploads")
+    assert (list(again), again["walk"].domain, again["walk"].token) == (["walk"], "gait", kept["walk"].token)
+    monkeypatch.setattr("ui.visitors.uploads.LARGEST_EACH", 10)
+    with pytest.raises(ValueError, match="your uploads are bounded to"):
+        again["other"] = Own("other", tiny_recordings(), "gait")
+    again.pop("walk")
+    assert not list((tmp_path / "a" / "uploads").iterdir())
+    notes = Notes(tmp_path / "notes.json")
+    notes["a"] = 1
+    assert Notes(tmp_path / "notes.json") == {"a": 1}
+    (tmp_path / "notes.json").write_text("half")
+    assert Notes(tmp_path / "notes.json") == {}

@@ -1,0 +1,134 @@
+"""Class: the lecturer lets people in and sees what they do; everyone else sees what is kept of them, and forgets it."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.common.files import FileError
+from qpwl_core.common.paths import desk_place
+from qpwl_core.common.text import counted
+from ui.library import jobs
+from ui.library.spaces import clear, space_of
+from ui.shell.frame import setup_page
+from ui.shell.text import plain
+from ui.visitors.classroom import classroom, in_class
+from ui.visitors.who import is_lecturer, name_of, register, visitor, visitors
+
+
+def show() -> None:
+    """The whole page."""
+    setup_page("Class", "Who is here, and what is kept of them?")
+    if not in_class():
+        st.info("There is no class: you work alone. `make class` starts one.", icon=":material/school:")
+        return
+    if text := st.session_state.pop("class_said", None):
+        st.success(plain(text), icon=":material/check:")
+    if text := st.session_state.pop("class_problem", None):
+        st.error(plain(text), icon=":material/error:")
+    lecturers_view() if is_lecturer() else students_view()
+
+
+def join_link() -> str:
+    """The link that lets students in."""
+    return f"{os.environ.get('QPWL_CLASS_ADDRESS', '').rstrip('/')}/join/{classroom().join}"
+
+
+@st.cache_data(max_entries=2, show_spinner=False)
+def qr_code(link: str) -> bytes:
+    """A picture of a link."""
+    import segno
+
+    picture = io.BytesIO()
+    segno.make(link, error="m").save(picture, kind="png", scale=10, border=3)
+    return picture.getvalue()
+
+
+def lecturers_view() -> None:
+    """The way in, who is here, and the ways out."""
+    left, right = st.columns([1, 1.6], gap="large")
+    with left:
+        st.image(qr_code(join_link()), width=320)
+        st.code(join_link(), language=None, wrap_lines=True)
+        st.caption("Point a phone at it, or type the link. Whoever has no code sees one sentence.")
+    with right:
+        everyone()
+
+
+@st.fragment(run_every=5.0)
+def everyone() -> None:
+    """All visitors and what they have, looked at every few seconds."""
+    here = visitors()
+    st.subheader(f"Here: {counted(len(here), 'visitor', 'visitors')}", anchor=False)
+    if not here:
+        st.info("Nobody has joined yet.", icon=":material/hourglass_empty:")
+        return
+    spaces = {each.id: space_of(each.id) for each in here}
+    st.dataframe(pd.DataFrame([{
+        "visitor": name_of(each.id), "joined": each.joined[11:16], "runs": len(spaces[each.id].runs),
+        "training": next((job.state for job in spaces[each.id].runs if job.alive), ""),
+        "models": len(spaces[each.id].models), "uploads": len(spaces[each.id].uploads),
+        "enrolled": sum(map(len, spaces[each.id].desks.values()))} for each in here]), hide_index=True,
+        height=min(40 + 35 * len(here), 400))
+    chosen = st.selectbox("Visitor", [each.id for each in here], key="class_visitor",
+                          format_func=lambda who: f"{name_of(who)} · {who[:4]}")
+    theirs = spaces[chosen]
+    for job in theirs.runs:
+        st.caption(f":material/model_training: {plain(job.spec['title'])}, {job.state}")
+    for names in theirs.desks.values():
+        st.caption(":material/how_to_reg: enrolled: " + (plain(", ".join(names[:20])) or "nobody"))
+    with st.container(horizontal=True):
+        st.button("Stop their training", icon=":material/stop:", disabled=not any(job.alive for job in theirs.runs),
+                  on_click=_stop, args=(chosen,), key="class_stop")
+        with st.popover("Remove them", icon=":material/person_remove:"):
+            st.markdown(f"Remove {plain(name_of(chosen))} and all they have ({theirs})?")
+            st.button("Remove", type="primary", on_click=_remove, args=([chosen],), key="class_remove")
+        with st.popover("Clear the room", icon=":material/delete_sweep:"):
+            st.markdown(f"Remove all {len(here)} visitors and all they have?")
+            st.button("Clear it", type="primary", on_click=_remove, args=([each.id for each in here],),
+                      key="class_clear")
+
+
+def students_view() -> None:
+    """What is kept of whoever looks, and the way out."""
+    me = visitor()
+    st.markdown(f"You are **{plain(name_of(me))}**. Kept of you on the lecturer's computer: **{space_of(me)}**. Only "
+                "the lecturer can see it, and nobody else unless you share it: models on the page Train, under Models.")
+    with st.popover("Forget me", icon=":material/person_off:"):
+        st.markdown("Delete all of it, for good, and leave the class?")
+        st.button("Forget me", type="primary", on_click=_forget_me, key="class_forget")
+
+
+def _stop(who: str) -> None:
+    if is_lecturer():
+        for job in space_of(who).runs:
+            jobs.stop(job)
+
+
+def _remove(whom: list[str]) -> None:
+    if not is_lecturer():
+        return
+    try:
+        had = [_gone(who) for who in whom]
+        st.session_state["class_said"] = (f"{counted(len(whom), 'visitor', 'visitors')} removed, with "
+                                          + "; ".join(str(space) for space in had[:3])
+                                          + (" …" if len(had) > 3 else "") + ".")
+    except FileError as error:
+        st.session_state["class_problem"] = str(error)
+
+
+def _forget_me() -> None:
+    try:
+        _gone(visitor())
+        st.session_state.clear()
+    except FileError as error:
+        st.session_state["class_problem"] = str(error)
+
+
+def _gone(who: str):
+    """Strike a visitor out first, so that nothing new comes while what is there is removed."""
+    register(str(desk_place())).remove(who)
+    return clear(who)

@@ -1,0 +1,173 @@
+"""The door of a class: an ASGI layer in front of the whole app, which nothing passes without a signed cookie.
+
+Pages, scripts, the web socket, uploads and downloads are all behind it. ``/join/<code>`` asks for consent and gives the
+cookie, ``/lecturer/<secret>`` gives the lecturer's. Whoever has neither sees one sentence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import html
+import time
+from collections import OrderedDict
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, unquote
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from qpwl_core.common.files import FileError
+from qpwl_core.common.paths import desk_place
+from qpwl_core.desk.visitors import Register
+from ui.visitors.classroom import COOKIE, LECTURER, OUTSIDE, Classroom, classroom, same
+
+SLOW = "There were too many wrong codes from here: wait a minute, then open the lecturer's link again."
+CONSENT = ("What you upload, train and enrol here is kept on the lecturer's computer under a random number until you "
+           "press “Forget me” or the class ends; only the lecturer can see it, and nobody else until you share it.")
+CLOSED = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")        # nothing for visitors
+TRIES, EVERY = 10, 6.0            # wrong codes from one address at once, and seconds until one more is allowed
+KNOWN, LARGEST = 2.0, 4096        # seconds that a look at the register counts; bytes of a form
+STYLE = ("<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'><title>QP-WL Lab</title>"
+         "<style>:root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:34em;margin:3em auto;"
+         "padding:0 1em}input,button{font:inherit;padding:.5em .8em;border-radius:.5em;border:1px solid #888}"
+         "button{background:#0072B2;color:#fff;border-color:#0072B2}</style>")
+
+
+class Gate:
+    """Starlette middleware."""
+
+    def __init__(self, app):
+        self.app, self.room, self.register = app, classroom(), Register(desk_place())
+        self.guesses, self.known = Guesses(), {}
+
+    async def __call__(self, scope, receive, send):
+        if scope["type"] not in ("http", "websocket"):                     # the server's own start and end
+            await self.app(scope, receive, send)
+            return
+        visitor = await self.visitor_of(scope)
+        path = unquote(scope["path"])
+        if scope["type"] == "websocket":
+            if visitor is None:
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})
+                return
+        elif path.startswith(("/join/", "/lecturer/")):
+            response = await self.let_in(scope, receive, path, visitor)
+            await response(scope, receive, send)
+            return
+        elif visitor is None or path.rstrip("/").startswith(CLOSED):
+            await page(f"<p>{OUTSIDE}</p>", 403)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+    async def visitor_of(self, scope) -> str | None:
+        """Whose request it is: the cookie is signed by us, and its visitor was not removed meanwhile."""
+        visitor = self.room.visitor_of(cookie_of(scope))
+        if visitor is None or visitor == LECTURER:
+            return visitor
+        seen, when = self.known.get(visitor, (False, -KNOWN))
+        if time.monotonic() - when > KNOWN:
+            try:
+                seen = await asyncio.to_thread(self.register.find, visitor) is not None
+            except FileError:                                              # the database is away for a moment
+                return visitor if seen else None
+            self.known[visitor] = seen, time.monotonic()
+            if len(self.known) > 1000:
+                self.known.clear()
+        return visitor if seen else None
+
+    async def let_in(self, scope, receive, path: str, visitor: str | None) -> Response:
+        """Check a code; ask for consent, then hand out the cookie."""
+        address = client_of(scope)
+        if self.guesses.too_many(address):
+            return page(f"<p>{SLOW}</p>", 429)
+        kind, _, code = path[1:].partition("/")
+        code = code.strip("/")
+        if kind == LECTURER and same(code, self.room.lecturer):
+            return with_cookie(RedirectResponse("/classroom", 303), self.room, LECTURER)
+        if kind == "join" and same(code.lower(), self.room.join):
+            if visitor is not None:
+                return RedirectResponse("/", 303)
+            if scope["method"] != "POST":
+                return page(form_of(self.room), 200)
+            try:
+                name = parse_qs(await body_of(receive)).get("name", [""])[0]
+                joined = await asyncio.to_thread(self.register.join, name)
+            except (FileError, ValueError) as error:
+                return page(f"<p>{html.escape(str(error)[:1].upper() + str(error)[1:])}.</p>{form_of(self.room)}", 400)
+            return with_cookie(RedirectResponse("/", 303), self.room, joined.id)
+        self.guesses.wrong(address)
+        return page(f"<p>{OUTSIDE}</p>", 403)
+
+
+class Guesses:
+    """Wrong codes by address: a few at once, then one every few seconds."""
+
+    def __init__(self, tries: int = TRIES, every: float = EVERY, clock=time.monotonic):
+        self.tries, self.every, self.clock = tries, every, clock
+        self.used: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def too_many(self, address: str) -> bool:
+        return self._level(address) > self.tries - 1
+
+    def wrong(self, address: str) -> None:
+        self.used[address] = self._level(address) + 1, self.clock()
+        self.used.move_to_end(address)
+        while len(self.used) > 10_000:
+            self.used.popitem(last=False)
+
+    def _level(self, address: str) -> float:
+        level, when = self.used.get(address, (0.0, self.clock()))
+        return max(0.0, level - (self.clock() - when) / self.every)
+
+
+def cookie_of(scope) -> str | None:
+    """The cookie of ours that a request carries."""
+    for name, value in scope["headers"]:
+        if name == b"cookie":
+            try:
+                found = SimpleCookie(value.decode("latin-1")).get(COOKIE)
+            except CookieError:
+                continue
+            if found is not None:
+                return found.value
+    return None
+
+
+def client_of(scope) -> str:
+    """The address of whoever asks; behind our own nginx, which sits on this machine, the one that it tells."""
+    address = (scope.get("client") or ("",))[0]
+    if address in ("127.0.0.1", "::1"):
+        for name, value in scope["headers"]:
+            if name == b"x-real-ip":
+                return value.decode("latin-1")[:64]
+    return address
+
+
+async def body_of(receive) -> str:
+    """The body of a small form."""
+    body = b""
+    while True:
+        message = await receive()
+        body += message.get("body", b"")
+        if len(body) > LARGEST:
+            raise ValueError("that is too long")
+        if not message.get("more_body"):
+            return body.decode("utf-8", "replace")
+
+
+def form_of(room: Classroom) -> str:
+    return (f"<h1>QP-WL Lab</h1><p>{CONSENT}</p><form method=post action='/join/{room.join}'><p><label>Your name for "
+            "the others, if you like<br><input name=name maxlength=40 autocomplete=nickname></label></p>"
+            "<p><button>I agree, let me in</button></p></form>")
+
+
+def with_cookie(response: Response, room: Classroom, visitor: str) -> Response:
+    response.set_cookie(COOKIE, room.ticket(visitor), max_age=30 * 86400, path="/", httponly=True, samesite="lax")
+    response.headers["cache-control"] = "no-store"
+    response.headers["referrer-policy"] = "no-referrer"                   # the code stands in the address
+    return response
+
+
+def page(inside: str, status: int) -> HTMLResponse:
+    return HTMLResponse(STYLE + inside, status, headers={
+        "cache-control": "no-store", "referrer-policy": "no-referrer", "x-content-type-options": "nosniff"})

@@ -1,0 +1,10 @@
+"""The app behind the door of a class: ``streamlit run ui/visitors/server.py``, started by `scripts/classroom.py`."""
+
+from pathlib import Path
+
+from starlette.middleware import Middleware
+from streamlit.starlette import App
+
+from ui.visitors.gate import Gate
+
+app = App(Path(__file__).resolve().parents[2] / "app.py", middleware=[Middleware(Gate)])
