@@ -8,13 +8,12 @@ import streamlit as st
 from qpwl_core.desk.database import Desk
 from qpwl_core.desk.decisions import Decision, Enrolled, decide
 from ui.desk import figures
-from ui.desk.knocking import forger_of
+from ui.desk.knocking import called, forger_of
 from ui.desk.scene import Scene, Sequences, enrolled_people
 from ui.desk.verdict import show_functions, show_ladder, show_truth, show_verdict
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS
-from ui.shell.people import name_of
 from ui.shell.presenter import balanced, score, visitor_and_seed
 
 STRANGER = "a stranger"
@@ -36,7 +35,7 @@ def audience(scene: Scene, n: int, threshold: float) -> None:
     person, known_as, presented = drawn
     decision = decide(scene.enrolled, presented, desk.space.model, threshold)
     revealed = st.session_state.setdefault("desk_revealed", {})
-    key, truth = (desk.where, visitor, n, seed), known_as or f"{name_of(person)}, not enrolled"
+    key, truth = (desk.where, visitor, n, seed), known_as or f"{called(person)}, not enrolled"
     if guessing and key not in revealed:
         _ask(desk, decision, known_as, truth, key, revealed)
     else:
@@ -102,7 +101,7 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, 
 def _reveal(desk, decision, colours, person, known_as, revealed) -> None:
     guessed_right = list(revealed.values())[-1][0]
     show_verdict(decision, large=True)
-    show_truth(decision, name_of(person), known_as)
+    show_truth(decision, called(person), known_as)
     with st.container(horizontal=True, vertical_alignment="center"):
         if guessed_right is not None:
             st.markdown(f"**The audience was {'right' if guessed_right else 'wrong'}.**", width="content")

@@ -20,6 +20,7 @@ RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
 WHO = {"known": "Enrolled", "stranger": "Stranger", "trying": "This one is trying", "data": "Data or file"}
 PRESETS = {"An owner": ("known", "who"), "A stranger": ("stranger", "who"), "A false claim": ("stranger", "claim"),
            "A forger": ("trying", "claim")}
+FORGER = "somebody who imitates "
 QUESTIONS = {"who": "Who is it?", "claim": "Is it …?"}
 
 
@@ -68,7 +69,7 @@ def show_knocking(scene: Scene) -> None:
         if made_with != settings:
             st.caption(":material/update: This was the last decision. Press **Present** for what is chosen now.")
         if of.truth is not None:
-            show_truth(decision, name_of(of.truth), of.known_as)
+            show_truth(decision, called(of.truth), of.known_as)
         if decision.copies:
             st.warning(f"{decision.copies} of the presented sequences are enrolled themselves: no fair match.",
                        icon=":material/content_copy:")
@@ -125,8 +126,7 @@ def _forger(scene: Scene, n: int) -> Visitor:
     """Somebody who has practised the signature of an enrolled person, and claims to be them."""
     pool = sorted(scene.imitated)
     keep_among("desk-trying", pool)
-    person = st.selectbox("Imitates", pool, key="desk-trying", **KEPT, format_func=lambda x: (
-        x if scene.known[x] == x else f"{x}, enrolled as {scene.known[x]}"))
+    person = st.selectbox("Imitates", pool, key="desk-trying", **KEPT, format_func=name_of)
     draw = st.number_input("Draw of sequences", 1, 999, 1, key="desk-draw", **KEPT, help="Another number, other ones.")
     presented, _ = scene.forgers[person].to_present(scene.enrolled, n, draw)
     st.caption("They saw it being written, and practised. What they bring is forged.")
@@ -135,7 +135,12 @@ def _forger(scene: Scene, n: int) -> Visitor:
 
 def forger_of(person: str) -> str:
     """What to call somebody who imitates a person."""
-    return f"somebody who imitates {person}"
+    return f"{FORGER}{name_of(person)}"
+
+
+def called(visitor: str) -> str:
+    """What to call a visitor: by name and id, or as somebody who imitates a person."""
+    return visitor if visitor.startswith(FORGER) else name_of(visitor)
 
 
 def choose_question(scene: Scene, claims: str | None = None) -> str | None:
@@ -182,7 +187,7 @@ def _try(who: str, question: str) -> None:
 def _present(scene: Scene, visitor: Visitor, threshold: float, claimed: str | None, settings: tuple) -> None:
     try:
         st.session_state.pop("desk_said", None)
-        truth = visitor.known_as or (visitor.truth and f"{name_of(visitor.truth)}, not enrolled")
+        truth = visitor.known_as or (visitor.truth and f"{called(visitor.truth)}, not enrolled")
         decision = scene.desk.decide(visitor.presented, scene.desk.space.model, threshold, claimed, truth)
         st.session_state["desk_decision"] = decision, visitor, settings
     except ValueError as error:
