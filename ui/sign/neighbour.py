@@ -50,10 +50,8 @@ def show_neighbour(settings: Settings, privacy: str) -> None:
         judged = judge(settings, mine, seen_by(settings.entry, theirs))
         i = len(theirs) - 1
         show_verdict(judged, i, f"{plain(last.who)} gets in as you", f"{plain(last.who)} stays out", OTHER)
-        if last.practice:
-            st.caption("Practice: it does not count.")
-        if settings.n > 1 and len(theirs) < settings.n:
-            st.caption(f"Judged by {len(theirs)} signatures so far; n = {settings.n} are wanted.")
+        st.caption(f"Try {i + 1} of {plain(last.who)}" + (", for practice: it does not count" if last.practice else "")
+                   + (f"; the last {min(settings.n, i + 1)} of n = {settings.n} signatures" if settings.n > 1 else ""))
         show_line(judged, settings)
     show_ladder(settings, mine, judged)
     show_why(settings, mine, theirs[-1], judged, i)
