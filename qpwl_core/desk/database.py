@@ -38,6 +38,7 @@ else:
 
 BUSY = 20                         # seconds that a writer waits for its turn
 MOST_SEQUENCES = 1000             # of one person
+FORGOTTEN = "someone forgotten"  # in the log, where a name stood
 WRITTEN = ("id", "time", "kind", "claimed", "decided", "distance", "threshold", "n", "enrolled", "model")
 LOGGED = (*WRITTEN, "truth", "guess")
 
@@ -104,6 +105,21 @@ class Desk:
                 raise ValueError(f"nobody called {shown(name)} is enrolled")
             _count_change(database)
         self.storage.overwrite()
+
+    def forget(self, name: str) -> int:
+        """Remove a person as `remove` does, and their name from the log, too; returns how many lines had it."""
+        name, lines = self.find(name), set()
+        columns = [(tables.LOG, "claimed", "id"), (tables.LOG, "decided", "id")]
+        with self._open(write=True) as database:
+            if sql.inspect(database).has_table("truths", schema=self.storage.schema):
+                columns += [(tables.TRUTHS, "truth", "log"), (tables.TRUTHS, "guess", "log")]
+            for table, column, line in columns:
+                lines |= set(database.execute(sql.select(table.c[line]).where(table.c[column] == name)).scalars())
+                database.execute(table.update().where(table.c[column] == name).values({column: FORGOTTEN}))
+            database.execute(tables.PEOPLE.delete().where(tables.PEOPLE.c.key == name_key(name)))
+            _count_change(database)
+        self.storage.overwrite()
+        return len(lines)
 
     def people(self) -> list[Person]:
         """Everyone enrolled, by name."""

@@ -143,7 +143,7 @@ def replay_person(page, touch: bool, recordings: Recordings, subject: str, stran
     ``page`` is at the page Sign, with nothing drawn. -> whether each got in, by kind, and for every drawing how far
     what the server got is from its source, over the median distance to the same person's other signatures.
     """
-    where = lambda mask: [recordings.sequences[i] for i in np.flatnonzero(mask)]  # noqa: E731
+    where = lambda mask: [recordings.sequences[i] for i in np.flatnonzero(mask)]
     own = recordings.subjects == subject
     first, later = (where(own & (recordings.stimuli == session)) for session in ("session1", "session2"))
     forged = where(recordings.imitates == subject)
@@ -156,7 +156,7 @@ def replay_person(page, touch: bool, recordings: Recordings, subject: str, stran
         for values in signatures[:each]:
             found[kind].append(signer.knock(values, sum(map(len, found.values())) + 1))
     got = signer.downloaded()
-    embed = lambda sequences, like: model.embed(Recordings(  # noqa: E731
+    embed = lambda sequences, like: model.embed(Recordings(
         sequences, ["x"] * len(sequences), like.channels, like.rate, info=like.info))
     genuine = first + later
     captured, sources, mine = embed(got.sequences, got), embed(signer.drawn, recordings), embed(genuine, recordings)
@@ -179,7 +179,7 @@ def _inked(values: np.ndarray) -> np.ndarray:
 
 def rates(people: list[dict]) -> dict[str, float]:
     """Shares over all tries, and the median of what was captured over what is usual."""
-    share = lambda kind: float(np.mean(np.concatenate([found[kind] for found in people])))  # noqa: E731
+    share = lambda kind: float(np.mean(np.concatenate([found[kind] for found in people])))
     return {"genuine let in": share("genuine"), "random sent away": 1 - share("random"),
             "skilled sent away": 1 - share("skilled"), "captured to its source, of what is usual among the person's":
             float(np.median(np.concatenate([found["captured"] for found in people])))}

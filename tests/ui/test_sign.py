@@ -11,11 +11,14 @@ from streamlit.testing.v1 import AppTest
 from qpwl_core.data.capture import captured
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.desk.claims import calibration_rule
+from qpwl_core.desk.database import FORGOTTEN
+from qpwl_core.desk.space import gallery_embeddings
 from qpwl_core.models.gallery import build_gallery, load_gallery
 from qpwl_core.models.model import load_model
 from tests.support.drawings import as_payload, loops, mutated
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
+from ui.library.models import open_desk
 from ui.library.pad import answer, ink_of
 from ui.library.signatures import Book, Drawing, as_file, as_recordings, seen_by, signature_models, too_little
 
@@ -40,7 +43,8 @@ def opened(book=None, **state):
 
 
 def said(page) -> str:
-    return " ".join(element.value for kind in ("caption", "markdown", "subheader", "info", "error", "success", "latex")
+    kinds = ("caption", "markdown", "subheader", "info", "error", "success", "latex")
+    return " ".join(element.value if kind == "latex" else element.value.replace("\\", "") for kind in kinds
                     for element in getattr(page, kind))
 
 
@@ -103,6 +107,66 @@ def test_forget_me_says_what_it_removed_and_leaves_nothing():
     assert "5 signatures of yours, 2 tries of others" in said(page)
     assert (book.yours, book.tries, book.seen, book.enrolled) == ([], [], {}, [])
     assert "sign-pad-you_answer" not in page.session_state
+
+
+def test_enrolled_at_the_desk_and_forgotten_with_every_line_of_the_log(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_DESK", str(tmp_path))
+    book = drawn(5)
+    page = opened(book)
+    page.button(key="sign-enrol").click().run()
+    assert "the name is empty" in said(page)
+    page.text_input(key="sign_name").input("Ada").run()
+    page.button(key="sign-enrol").click().run()
+    assert "Ada is enrolled with 5 signatures" in said(page)
+    (entry, name), = book.enrolled
+    desk = open_desk(entry)
+    assert [person.name for person in desk.people()] == [name] == ["Ada"]
+    presented = gallery_embeddings(seen_by_book(entry, book, drawn(1).yours))
+    assert desk.decide(presented, desk.space.model, 1e9, "Ada", truth="Ada").accepted
+    page.button(key="sign-forget").click().run()
+    assert "the enrolment of Ada and the name in 1 line of the log" in said(page)
+    assert desk.people() == []
+    assert {row["claimed"] for row in desk.log()} == {row["truth"] for row in desk.log()} == {FORGOTTEN}
+    assert not any(b"Ada" in path.read_bytes() for path in tmp_path.rglob("*.sqlite*"))
+
+
+def test_the_desk_takes_signatures_to_enrol_and_to_knock(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_DESK", str(tmp_path))
+    book, entry = drawn(0), next(iter(signature_models().values()))
+    book.at_desk["desk-pad-new"] = drawn(5).yours
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    app.session_state["drawings"], app.session_state["model"] = book, entry.id
+    app.session_state["desk-from"] = "sign"
+    page = app.run().switch_page("pages/desk.py").run()
+    page.text_input(key="desk-sign-name").input("Bo").run()
+    page.button(key="desk-enrol-signed").click().run()
+    assert not page.exception
+    assert "Bo is enrolled with 5 signatures" in said(page)
+    assert book.at_desk["desk-pad-new"] == []
+    page.segmented_control(key="desk-who").set_value("sign").run()
+    book.at_desk["desk-pad-guest"] = drawn(6).yours[5:]
+    page.session_state["desk_try"] = True
+    page.run()
+    assert not page.exception
+    assert "Accepted as Bo" in said(page)
+    page.session_state["desk-live"] = True
+    book.at_desk["desk-pad-live"] = drawn(7).yours[6:]
+    page.segmented_control(key="desk-view").set_value("audience").run()
+    assert not page.exception
+    assert "Who is it?" in said(page)
+    page.button(key="desk-live-reveal").click().run()
+    assert "Accepted as Bo" in said(page)
+
+
+def seen_by_book(entry, book, drawings):
+    """What a model sees in drawings, outside a page."""
+    import ui.library.signatures as library
+
+    before, library.book = library.book, lambda: book
+    try:
+        return seen_by(entry, drawings)
+    finally:
+        library.book = before
 
 
 def test_what_is_downloaded_is_taken_by_everything_else():

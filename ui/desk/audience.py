@@ -10,6 +10,7 @@ from qpwl_core.desk.decisions import Decision, Enrolled, decide
 from ui.desk import figures
 from ui.desk.knocking import called, forger_of
 from ui.desk.scene import Scene, Sequences, enrolled_people
+from ui.desk.signing import signing_live, takes_signatures
 from ui.desk.verdict import show_functions, show_ladder, show_truth, show_verdict
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
@@ -23,6 +24,9 @@ LETTERS = "ABCDEFGH"          # the nearest so many people stand for a guess
 def audience(scene: Scene, n: int, threshold: float) -> None:
     """One visitor: known or not, evenly over every four, presented with n sequences."""
     desk = scene.desk
+    if takes_signatures(scene) and st.toggle("Someone of you signs", key="desk-live", width="content", **KEPT):
+        signing_live(scene, n, threshold)
+        return
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         visitor, seed = visitor_and_seed("desk")
         guessing = st.toggle("Guess first", True, key="desk-guess", width="content", **KEPT,

@@ -12,6 +12,7 @@ import streamlit as st
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.database import Desk
 from ui.desk.scene import Scene, Sequences, keep_among, of_data
+from ui.desk.signing import show_signing, takes_signatures
 from ui.library.data import OWN, available_data, fits, recordings_for, take_upload
 from ui.library.models import Entry
 from ui.shell.controls import choose_person
@@ -19,7 +20,7 @@ from ui.shell.frame import KEPT
 from ui.shell.people import called
 from ui.shell.text import plain
 
-FROM = {"gallery": "Gallery", "data": "Data or file"}
+FROM = {"gallery": "Gallery", "data": "Data or file", "sign": "Sign here"}
 FILES = ["npz", "csv", "edf", "bdf", "fif"]
 
 
@@ -79,10 +80,15 @@ def show_enrolled(scene: Scene) -> None:
 
 
 def show_enrolling(scene: Scene) -> None:
-    """Someone new, from the gallery, a data set or a file."""
+    """Someone new, from the gallery, a data set or a file, or signing here."""
     st.subheader("Enrol someone", anchor=False)
-    source = "data" if not scene.gallery else st.segmented_control(
-        "From", list(FROM), format_func=FROM.get, default="gallery", required=True, key="desk-from", **KEPT)
+    options = [source for source in FROM if (source != "gallery" or scene.gallery) and
+               (source != "sign" or takes_signatures(scene))]
+    source = options[0] if len(options) == 1 else st.segmented_control(
+        "From", options, format_func=FROM.get, default=options[0], required=True, key="desk-from", **KEPT)
+    if source == "sign":
+        show_signing(scene, attempt)
+        return
     chosen = choose_data(scene.entry, "desk-new") if source == "data" else _choose_of_gallery(scene)
     if chosen is None:
         return

@@ -11,13 +11,15 @@ from qpwl_core.common.friendly import friendly_names
 from qpwl_core.desk.calibration import DEFAULT_FMR
 from ui.desk.enrolling import choose_data
 from ui.desk.scene import Scene, calibration_for, keep_among
+from ui.desk.signing import knocking_by_signing, takes_signatures
 from ui.desk.verdict import show_ladder, show_reasons, show_truth, show_verdict
 from ui.shell.frame import KEPT
 from ui.shell.people import name_of
 from ui.shell.text import plain
 
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
-WHO = {"known": "Enrolled", "stranger": "Stranger", "trying": "This one is trying", "data": "Data or file"}
+WHO = {"known": "Enrolled", "stranger": "Stranger", "trying": "This one is trying", "data": "Data or file",
+       "sign": "Signs here"}
 PRESETS = {"An owner": ("known", "who"), "A stranger": ("stranger", "who"), "A false claim": ("stranger", "claim"),
            "A forger": ("trying", "claim")}
 FORGER = "somebody who imitates "
@@ -85,9 +87,10 @@ def choose_n() -> int:
 
 def choose_visitor(scene: Scene, n: int) -> Visitor | None:
     """Someone enrolled with sequences that are not, a stranger, or a person of a data set or file."""
-    options = WHO if scene.gallery else {"data": WHO["data"]}
-    if not scene.imitated:                       # nobody tries to be one of those enrolled
-        options = {who: words for who, words in options.items() if who != "trying"}
+    left_out = set() if scene.gallery else {"known", "stranger", "trying"}
+    left_out |= set() if scene.imitated else {"trying"}           # nobody tries to be one of those enrolled
+    left_out |= set() if takes_signatures(scene) else {"sign"}
+    options = {who: words for who, words in WHO.items() if who not in left_out}
     keep_among("desk-who", list(options))
     who = st.segmented_control("Who knocks", list(options), format_func=options.get, default=next(iter(options)),
                                required=True, key="desk-who", **KEPT)
@@ -98,6 +101,9 @@ def choose_visitor(scene: Scene, n: int) -> Visitor | None:
         person, sequences, truth = chosen[0], chosen[1], None
     elif who == "trying":
         return _forger(scene, n)
+    elif who == "sign":
+        presented = knocking_by_signing(scene, n)
+        return None if presented is None else Visitor(presented, None, None)
     else:
         pool = sorted(scene.known) if who == "known" else [x for x in scene.gallery if x not in scene.known]
         if not pool:

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import numpy as np
 import streamlit as st
 import torch
 
 from qpwl_core.common.child import in_child
-from qpwl_core.common.paths import desk_place
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.calibration import Calibration, calibrate
 from qpwl_core.desk.database import Desk, Person
 from qpwl_core.desk.decisions import Enrolled
-from qpwl_core.desk.space import gallery_embeddings, space_of, space_of_gallery
-from qpwl_core.desk.storage import is_address
+from qpwl_core.desk.space import gallery_embeddings
 from ui.library import elsewhere
 from ui.library.data import OWN, recordings_for
-from ui.library.models import Entry, distances_of, gallery_of, model_of
+from ui.library.models import Entry, distances_of, gallery_of, open_desk
 from ui.shell.palette import COLOURS, colours_of
-from ui.visitors.who import visitor
 
 MOST_RECORDINGS = 100      # of one person that are embedded
 
@@ -75,21 +71,6 @@ def set_scene(entry: Entry) -> Scene:
     enrolled = desk.enrolled()
     return Scene(entry, desk, gallery, enrolled, desk.people(), enrolled_people(gallery, enrolled),
                  colours_at(gallery, enrolled), forgers_of(entry))
-
-
-def open_desk(entry: Entry) -> Desk:
-    """The desk of whoever looks for a model, opened once for all sessions; a FileError says what is wrong with it."""
-    place = desk_place()
-    owner = visitor()
-    there = is_address(place) or (place / owner / f"{entry.card['sha256'][:16]}.sqlite").exists()
-    return _desk(str(entry.folder), entry.card["sha256"], str(place), owner, there)
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
-def _desk(folder: str, checksum: str, place: str, owner: str, there: bool) -> Desk:
-    entry = Entry("", "", Path(folder), {"sha256": checksum})
-    return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)),
-                owner=owner)
 
 
 def of_gallery(entry: Entry) -> dict[str, Sequences]:

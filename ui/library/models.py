@@ -12,14 +12,17 @@ import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from qpwl_core.common.files import FileError, read_json
-from qpwl_core.common.paths import runs_folder
+from qpwl_core.common.paths import desk_place, runs_folder
+from qpwl_core.desk.database import Desk
+from qpwl_core.desk.space import space_of, space_of_gallery
+from qpwl_core.desk.storage import is_address
 from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model, load_model
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
-from ui.visitors.who import may_see
+from ui.visitors.who import may_see, visitor
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models"
@@ -168,3 +171,18 @@ def distances_of(folder: str, checksum: str, part: str, measure: str | None, poi
     """
     with computing:
         return gallery_at(folder, checksum).part(part).distances(measure, points, p)
+
+
+def open_desk(entry: Entry) -> Desk:
+    """The desk of whoever looks for a model, opened once for all sessions; a FileError says what is wrong with it."""
+    place = desk_place()
+    owner = visitor()
+    there = is_address(place) or (place / owner / f"{entry.card['sha256'][:16]}.sqlite").exists()
+    return _desk(str(entry.folder), entry.card["sha256"], str(place), owner, there)
+
+
+@st.cache_resource(max_entries=64, show_spinner=False)
+def _desk(folder: str, checksum: str, place: str, owner: str, there: bool) -> Desk:
+    entry = Entry("", "", Path(folder), {"sha256": checksum})
+    return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)),
+                owner=owner)

@@ -13,13 +13,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import streamlit as st
 
+from qpwl_core.common.text import counted
 from qpwl_core.data.capture import Capture, recordings_of
 from qpwl_core.data.formats.writers import put_csv, put_npz
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.desk.claims import Rule, calibration_rule, from_nought
+from qpwl_core.desk.space import gallery_embeddings
 from qpwl_core.models.gallery import Gallery, build_gallery
 from qpwl_core.models.methods import METHODS
-from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of
+from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of, open_desk
 from ui.shell.frame import KEPT
 
 MOST_DRAWINGS = 200           # that one session keeps
@@ -43,17 +45,18 @@ class Book:
 
     yours: list[Drawing] = field(default_factory=list)
     tries: list[Drawing] = field(default_factory=list)
+    at_desk: dict[str, list[Drawing]] = field(default_factory=dict)      # pads of the desk, by key
     enrolled: list[tuple[Entry, str]] = field(default_factory=list)      # the model whose desk, and the name there
     seen: dict[tuple[str, str], Gallery] = field(default_factory=dict)   # (weights, token) -> one sequence
 
     def forget(self) -> None:
         """Empty it; whoever holds the book holds nothing any more."""
-        for part in (self.yours, self.tries, self.enrolled, self.seen):
+        for part in (self.yours, self.tries, self.at_desk, self.enrolled, self.seen):
             part.clear()
 
     def add(self, where: list[Drawing], drawing: Drawing) -> str | None:
         """Keep a drawing, or say in a sentence why not."""
-        if len(self.yours) + len(self.tries) >= MOST_DRAWINGS:
+        if len(self.yours) + len(self.tries) + sum(map(len, self.at_desk.values())) >= MOST_DRAWINGS:
             return f"This session keeps {MOST_DRAWINGS} drawings and is full: forget some first."
         where.append(drawing)
         return None
@@ -93,6 +96,39 @@ def too_little(capture: Capture) -> str | None:
     if capture.seconds < LEAST_SECONDS or capture.path < LEAST_PATH:
         return ("That looks like a dot or a dash: please sign with your whole name, as you would on paper.")
     return None
+
+
+def take_signature(entry: Entry, where: list[Drawing], drawing: Drawing) -> str | None:
+    """Keep a signature that a model can judge, or say in a sentence what is wrong with it."""
+    if wrong := too_little(drawing.capture):
+        return wrong
+    try:
+        seen_by(entry, [drawing])
+    except ValueError as error:
+        return f"The model cannot take this: {error}."
+    return book().add(where, drawing)
+
+
+def enrol_signed(entry: Entry, name: str, drawings: list[Drawing]) -> str:
+    """Enrol signatures at the desk of a model: embeddings alone; what was done, in a sentence. A ValueError says what
+    is wrong. The session remembers it, so that Forget me finds it."""
+    desk = open_desk(entry)
+    person = desk.enrol(name, gallery_embeddings(seen_by(entry, drawings)), desk.space.model, "signed in the browser")
+    book().enrolled.append((entry, person.name))
+    return f"{person.name} is enrolled with {counted(person.sequences, 'signature', 'signatures')}."
+
+
+def forget_enrolments() -> list[str]:
+    """Remove everyone whom this session enrolled by signing; what that was, one phrase each."""
+    gone = []
+    for entry, name in book().enrolled:
+        try:
+            lines = open_desk(entry).forget(name)
+        except ValueError:                     # somebody removed them at the desk, or the desk is gone
+            continue
+        gone.append(f"the enrolment of {name}" + (f" and the name in {counted(lines, 'line', 'lines')} of the log"
+                                                  if lines else ""))
+    return gone
 
 
 def seen_by(entry: Entry, drawings: list[Drawing]) -> Gallery:

@@ -1,41 +1,64 @@
-"""Yours to keep, ours to forget: take the signatures away, or remove every trace of them."""
+"""Yours to keep, ours to forget: take the signatures away, enrol at the desk, or remove every trace."""
 
 from __future__ import annotations
 
 import streamlit as st
 
 from qpwl_core.common.text import counted, listed
-from ui.library.signatures import as_file, as_recordings, book
+from ui.library.models import Entry
+from ui.library.signatures import as_file, as_recordings, book, enrol_signed, forget_enrolments
+from ui.shell.text import plain
 
-TRACES = ("sign-pad-you_answer", "sign-pad-neighbour_answer", "sign_forger")
 
-
-def show_keep() -> None:
-    """Download, and Forget me, which says what it removed."""
-    drawings = book().yours + book().tries
-    if not drawings:
+def show_keep(entry: Entry) -> None:
+    """Enrol, download, and Forget me, which says what it removed."""
+    kept = book()
+    if not (kept.yours or kept.tries or kept.enrolled or any(kept.at_desk.values())):
         if said := st.session_state.get("sign_forgotten"):
-            st.success(said, icon=":material/delete:")
+            st.success(plain(said), icon=":material/delete:")
         return
     st.session_state.pop("sign_forgotten", None)
     st.subheader("Yours to keep, ours to forget", anchor=False)
+    if said := st.session_state.get("sign_enrolled"):
+        kind, text = said
+        (st.success if kind == "done" else st.error)(plain(text), icon=":material/how_to_reg:")
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        st.text_input("Your name at the desk", key="sign_name", max_chars=80, width=230)
+        st.button("Enrol me at the desk", icon=":material/how_to_reg:", key="sign-enrol", on_click=_enrol,
+                  args=(entry,), disabled=not kept.yours, help="The desk keeps embeddings, never the line.")
+        if kept.enrolled and st.button("Go to the desk", icon=":material/arrow_forward:", key="sign-desk"):
+            st.session_state["model"] = entry.id
+            st.switch_page("pages/desk.py")
     with st.container(horizontal=True, gap="small"):
-        for ending in ("npz", "csv"):
-            st.download_button(f"Download my signatures (.{ending})", lambda ending=ending: as_file(
-                as_recordings(drawings), ending), f"signatures.{ending}", on_click="ignore",
-                icon=":material/download:", key=f"sign-{ending}")
+        if drawings := kept.yours + kept.tries:
+            for ending in ("npz", "csv"):
+                st.download_button(f"Download my signatures (.{ending})", lambda ending=ending: as_file(
+                    as_recordings(drawings), ending), f"signatures.{ending}", on_click="ignore",
+                    icon=":material/download:", key=f"sign-{ending}")
         st.button("Forget me", icon=":material/delete_forever:", on_click=forget, key="sign-forget")
     st.caption("The files can be opened on the pages Data and Train, and by `python -m qpwl_core`.")
+
+
+def _enrol(entry: Entry) -> None:
+    try:
+        said = "done", enrol_signed(entry, st.session_state["sign_name"], book().yours)
+    except ValueError as error:
+        said = "wrong", f"That did not work: {error}."
+    st.session_state["sign_enrolled"] = said
 
 
 def forget() -> None:
     """Remove all that was drawn and all that followed from it, and say what that was."""
     kept = book()
-    gone = [counted(len(kept.yours), "signature of yours", "signatures of yours")] if kept.yours else []
-    gone += [counted(len(kept.tries), "try of others", "tries of others")] if kept.tries else []
-    gone += [counted(len(kept.seen), "embedding", "embeddings")] if kept.seen else []
+    gone = forget_enrolments()
+    others = len(kept.tries) + sum(map(len, kept.at_desk.values()))
+    for count, one, many in ((len(kept.yours), "signature of yours", "signatures of yours"),
+                             (others, "try of others", "tries of others"), (len(kept.seen), "embedding", "embeddings")):
+        gone += [counted(count, one, many)] if count else []
     kept.forget()
-    for name in TRACES:
+    for name in [key for key in st.session_state if isinstance(key, str) and (
+            key.endswith("_answer") or key in ("sign_forger", "sign_name", "sign_enrolled", "desk-sign-name",
+                                               "desk_decision", "desk_live_shown"))]:
         st.session_state.pop(name, None)
     st.session_state["sign_forgotten"] = f"Forgotten: {listed(gone)}. Nothing of you is left here."
     st.session_state["sign_go"] = "you"

@@ -6,11 +6,10 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from qpwl_core.data.capture import Capture
 from qpwl_core.desk.claims import spread_of
 from ui.library.models import gallery_of
 from ui.library.pad import THEIRS, ink_of, pad
-from ui.library.signatures import Drawing, book, seen_by, too_little
+from ui.library.signatures import Drawing, book, seen_by, take_signature
 from ui.shell.charts import chart, table
 from ui.shell.text import plain
 from ui.sign import figures
@@ -35,7 +34,8 @@ def show_neighbour(settings: Settings, privacy: str) -> None:
                               help="The owner's line stays faintly on the pad, as the best forgers of SUSIG had it.")
             practice = st.toggle("Just practising", key="sign_practice", width="content",
                                  help="Judged, but it does not count.")
-        pad("sign-pad-neighbour", lambda capture: _take(settings, capture, name, practice), colour=THEIRS,
+        pad("sign-pad-neighbour", lambda capture: take_signature(
+            settings.entry, book().tries, Drawing(capture, name, imitates=True, practice=practice)), colour=THEIRS,
             ghost=ink_of(yours[typical].capture.values), trace=trace,
             hint="Watch it signed, then forge it here")
         st.caption(privacy)
@@ -55,17 +55,6 @@ def show_neighbour(settings: Settings, privacy: str) -> None:
         show_line(judged, settings)
     show_ladder(settings, mine, judged)
     show_why(settings, mine, theirs[-1], judged, i)
-
-
-def _take(settings: Settings, capture: Capture, name: str, practice: bool) -> str | None:
-    if wrong := too_little(capture):
-        return wrong
-    drawing = Drawing(capture, name, imitates=True, practice=practice)
-    try:
-        seen_by(settings.entry, [drawing])
-    except ValueError as error:
-        return f"The model cannot take this: {error}."
-    return book().add(book().tries, drawing)
 
 
 def show_who() -> str:

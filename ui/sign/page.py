@@ -53,7 +53,7 @@ def show() -> None:
                 {"you": show_you, "neighbour": show_neighbour, "strangers": show_strangers}[step](settings, PRIVACY)
         except (FileError, ValueError) as error:
             st.error(f"This model cannot judge it: {plain(str(error))}.", icon=":material/error:")
-        show_keep()
+        show_keep(entry)
 
     walk()
 

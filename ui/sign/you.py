@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from qpwl_core.data.capture import Capture
 from ui.library.models import gallery_of
 from ui.library.pad import pad
-from ui.library.signatures import Drawing, book, seen_by, too_little
+from ui.library.signatures import Drawing, book, seen_by, take_signature
 from ui.shell.charts import chart
 from ui.sign import figures
 from ui.sign.judging import Settings, alike, judge
@@ -23,7 +22,7 @@ def show_you(settings: Settings, privacy: str) -> None:
     left, right = st.columns([1.15, 1], gap="large")
     with left:
         st.markdown(f"**Sign {ENOUGH} times**, each time the way you always do, and press *Done* after each.")
-        pad("sign-pad-you", lambda capture: _take(settings, capture),
+        pad("sign-pad-you", lambda capture: take_signature(settings.entry, book().yours, Drawing(capture)),
             hint=f"Sign here, number {len(book().yours) + 1}")
         st.caption(privacy)
     yours = book().yours
@@ -39,18 +38,6 @@ def show_you(settings: Settings, privacy: str) -> None:
         else:
             st.success("Got it. Sign once more, and see whether you are still you.", icon=":material/draw:")
     show_pictures(settings, seen)
-
-
-def _take(settings: Settings, capture: Capture) -> str | None:
-    """Keep a signature, or say what is wrong with it."""
-    if wrong := too_little(capture):
-        return wrong
-    drawing = Drawing(capture)
-    try:
-        seen_by(settings.entry, [drawing])
-    except ValueError as error:
-        return f"The model cannot take this: {error}."
-    return book().add(book().yours, drawing)
 
 
 def show_progress(count: int) -> None:
