@@ -29,6 +29,7 @@ class Source:
     rate: float | None       # Hz, for a file that does not say
     lazy: bool | None        # whether values stay on disk; None: where they are large
     max_bytes: int           # bound on the values as float32
+    name: str = ""           # of the file, without its ending
 
 
 def scratch_file() -> BinaryIO:

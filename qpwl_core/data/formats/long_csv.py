@@ -4,6 +4,7 @@ Long: columns ``subject``, ``sequence`` and optionally ``stimulus`` and ``imitat
 column per channel; the rows of one subject and sequence belong together wherever they stand. Bare: one column per
 channel; the file's name says whose it is. Lines that begin with ``#`` may stand on top: ``# rate: 250`` gives the rate
 in Hz, ``# info: {...}``, as JSON, the rest.
+Tables of phyphox and Sensor Logger are known by their header (`phones.py`).
 Columns are separated by commas, or by semicolons or tabs, as spreadsheets write them where numbers have decimal commas.
 """
 
@@ -19,6 +20,7 @@ from qpwl_core.common import bounds
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, new_values, reading
+from qpwl_core.data.formats.phones import is_phone_table, phone_recordings
 from qpwl_core.data.formats.writers import KEYS, VALUE
 from qpwl_core.data.recordings import BLOCK, Recordings, check_different, checked_rate
 
@@ -68,9 +70,11 @@ def _read(text, most_lines, source):
         above[key.strip().lower()] = value.strip()
     else:
         raise RecordingsError("has no table in it")
-    rate, info = _facts(above, source.rate)
     delimiter = max(",;\t", key=line.count)                                  # a comma where there is none of them
     header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
+    if is_phone_table(header):
+        return phone_recordings(lines, header, delimiter, source, source.name)
+    rate, info = _facts(above, source.rate)
     keys, where = _columns(header)
     channels = [header[i] for i in where]
     most_rows = min(most_lines, source.max_bytes // (VALUE.itemsize * len(channels)) + 1)

@@ -9,9 +9,11 @@ from qpwl_core.data.formats.eeg_files import read_edf, read_fif
 from qpwl_core.data.formats.filenames import subject_and_stimulus
 from qpwl_core.data.formats.long_csv import read_csv
 from qpwl_core.data.formats.npz import read_npz
+from qpwl_core.data.formats.phones import read_zip
 from qpwl_core.data.recordings import Recordings
 
-READERS = {".npz": read_npz, ".csv": read_csv, ".edf": read_edf, ".bdf": read_edf, ".fif": read_fif}
+READERS = {".npz": read_npz, ".csv": read_csv, ".edf": read_edf, ".bdf": read_edf, ".fif": read_fif,
+           ".zip": read_zip}
 
 
 def read_file(path, rate, lazy, max_bytes, whose=None) -> Recordings:
@@ -22,12 +24,13 @@ def read_file(path, rate, lazy, max_bytes, whose=None) -> Recordings:
     suffix = _suffix(path.name)
     subject, stimulus = whose or subject_and_stimulus(path.name)
     with open(path, "rb") as file:
-        return _read(Source(file, suffix, path, subject, stimulus, rate, lazy, max_bytes))
+        return _read(Source(file, suffix, path, subject, stimulus, rate, lazy, max_bytes, path.stem))
 
 
 def read_upload(file, name, rate, lazy, max_bytes) -> Recordings:
     """Recordings from an open binary file that can seek; no path is ever made of its name."""
-    return _read(Source(file, _suffix(name), None, *subject_and_stimulus(name), rate, lazy, max_bytes))
+    return _read(Source(file, _suffix(name), None, *subject_and_stimulus(name), rate, lazy, max_bytes,
+                        PurePath(name).stem))
 
 
 def _suffix(name):
