@@ -106,7 +106,7 @@ def test_tour_and_state(shipped):
     page = home()
     assert [metric.label for metric in page.metric] == ["Models", "Data sets", "Device", "Cores"]
     assert page.metric[0].value == "1"
-    assert len(page.get("page_link")) == 10
+    assert len(page.get("page_link")) == 11
 
 
 def test_with_no_model_the_raw_signals_are_shown(nothing):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from qpwl_core.common.files import read_json
 from qpwl_core.data.capture import captured
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.desk.claims import calibration_rule
@@ -176,6 +177,23 @@ def test_what_is_downloaded_is_taken_by_everything_else():
         assert found.people == ["you"]
         assert found.imitates.tolist() == ["", "", "", "you", "you"]
         assert found.info["domain"] == "signature"
+
+
+def test_movements_become_a_data_set_and_a_training(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_RUNS", str(tmp_path))
+    book = drawn(0)
+    moved = lambda i, k: captured(as_payload(loops(10 * i + k, slower=3 + 0.4 * i)))
+    book.movements += [Drawing(moved(i, k), f"Person {i}", task="circles") for i in range(3) for k in range(2)]
+    page = opened(book, sign_step="movement")
+    assert not page.exception
+    page.button(key="sign-move-train").click().run()
+    assert "Train cannot use these recordings" in " ".join(warning.value.replace("\\", "") for warning in page.warning)
+    book.movements += [Drawing(moved(i, k), f"Person {i}", task="circles") for i in range(3, 6) for k in range(2)]
+    page.button(key="sign-move-train").click().run()
+    assert not page.exception
+    job, = [read_json(path) for path in tmp_path.glob("*/job.json")]
+    assert job["config"]["domain"] == "generic"
+    assert page.session_state["data"] == "own:our-movements"
 
 
 def test_a_message_is_taken_once_and_a_bad_one_not_at_all():

@@ -36,9 +36,9 @@ def show() -> None:
     """The whole page: first what can be read at once, while the browser fetches plotly.js; then what takes PyTorch."""
     setup_page("QP-WL Lab", "Can a person be told by the distribution of a signal?")
     st.markdown(INTRODUCTION)
-    if st.button("Try it on yourself", type="primary", icon=":material/draw:", key="home-sign",
-                 help="Sign in the browser, see your own quantile functions, and let a friend forge you."):
-        st.switch_page("pages/sign.py")
+    with st.container(border=True, width="content"):     # a link: st.switch_page raises where the URL is state
+        st.page_link("pages/sign.py", label="**Try it on yourself**", icon=":material/draw:", width="content",
+                     help="Sign in the browser, see your own quantile functions, and let a friend forge you.")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown("**The tour:**", width="content")
         for page, (icon, line) in TOUR.items():

@@ -24,7 +24,7 @@ from qpwl_core.models.methods import METHODS
 from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of, open_desk
 from ui.shell.frame import KEPT
 
-MOST_DRAWINGS = 200           # that one session keeps
+MOST_DRAWINGS = 500           # that one session keeps
 LEAST_SECONDS, LEAST_PATH = 0.35, 60.0       # of a signature; pixels of ink
 
 
@@ -36,6 +36,7 @@ class Drawing:
     who: str = "you"               # who drew it
     imitates: bool = False         # whether it was meant to pass for a signature of "you"
     practice: bool = False         # and does not count
+    task: str = ""                 # what was drawn, where it is no signature
     token: str = field(default_factory=lambda: secrets.token_hex(6))
 
 
@@ -45,18 +46,19 @@ class Book:
 
     yours: list[Drawing] = field(default_factory=list)
     tries: list[Drawing] = field(default_factory=list)
+    movements: list[Drawing] = field(default_factory=list)               # of a data set of one's own
     at_desk: dict[str, list[Drawing]] = field(default_factory=dict)      # pads of the desk, by key
     enrolled: list[tuple[Entry, str]] = field(default_factory=list)      # the model whose desk, and the name there
     seen: dict[tuple[str, str], Gallery] = field(default_factory=dict)   # (weights, token) -> one sequence
 
     def forget(self) -> None:
         """Empty it; whoever holds the book holds nothing any more."""
-        for part in (self.yours, self.tries, self.at_desk, self.enrolled, self.seen):
+        for part in (self.yours, self.tries, self.movements, self.at_desk, self.enrolled, self.seen):
             part.clear()
 
     def add(self, where: list[Drawing], drawing: Drawing) -> str | None:
         """Keep a drawing, or say in a sentence why not."""
-        if len(self.yours) + len(self.tries) + sum(map(len, self.at_desk.values())) >= MOST_DRAWINGS:
+        if sum(map(len, (self.yours, self.tries, self.movements, *self.at_desk.values()))) >= MOST_DRAWINGS:
             return f"This session keeps {MOST_DRAWINGS} drawings and is full: forget some first."
         where.append(drawing)
         return None

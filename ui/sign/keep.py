@@ -5,15 +5,17 @@ from __future__ import annotations
 import streamlit as st
 
 from qpwl_core.common.text import counted, listed
+from ui.library.data import uploads
 from ui.library.models import Entry
 from ui.library.signatures import as_file, as_recordings, book, enrol_signed, forget_enrolments
 from ui.shell.text import plain
+from ui.sign.movement import FILE as MOVEMENTS
 
 
 def show_keep(entry: Entry) -> None:
     """Enrol, download, and Forget me, which says what it removed."""
     kept = book()
-    if not (kept.yours or kept.tries or kept.enrolled or any(kept.at_desk.values())):
+    if not (kept.yours or kept.tries or kept.movements or kept.enrolled or any(kept.at_desk.values())):
         if said := st.session_state.get("sign_forgotten"):
             st.success(plain(said), icon=":material/delete:")
         return
@@ -26,9 +28,9 @@ def show_keep(entry: Entry) -> None:
         st.text_input("Your name at the desk", key="sign_name", max_chars=80, width=230)
         st.button("Enrol me at the desk", icon=":material/how_to_reg:", key="sign-enrol", on_click=_enrol,
                   args=(entry,), disabled=not kept.yours, help="The desk keeps embeddings, never the line.")
-        if kept.enrolled and st.button("Go to the desk", icon=":material/arrow_forward:", key="sign-desk"):
-            st.session_state["model"] = entry.id
-            st.switch_page("pages/desk.py")
+        if kept.enrolled:
+            st.session_state["model"] = entry.id                 # the desk of this model; a link keeps the session
+            st.page_link("pages/desk.py", label="Go to the desk", icon=":material/how_to_reg:")
     with st.container(horizontal=True, gap="small"):
         if drawings := kept.yours + kept.tries:
             for ending in ("npz", "csv"):
@@ -53,12 +55,16 @@ def forget() -> None:
     gone = forget_enrolments()
     others = len(kept.tries) + sum(map(len, kept.at_desk.values()))
     for count, one, many in ((len(kept.yours), "signature of yours", "signatures of yours"),
-                             (others, "try of others", "tries of others"), (len(kept.seen), "embedding", "embeddings")):
+                             (others, "try of others", "tries of others"),
+                             (len(kept.movements), "movement", "movements"),
+                             (len(kept.seen), "embedding", "embeddings")):
         gone += [counted(count, one, many)] if count else []
+    if uploads().pop(MOVEMENTS, None) is not None:
+        gone.append("the data set of your movements (a model trained on it stays until you delete it, on Train)")
     kept.forget()
     for name in [key for key in st.session_state if isinstance(key, str) and (
             key.endswith("_answer") or key in ("sign_forger", "sign_name", "sign_enrolled", "desk-sign-name",
-                                               "desk_decision", "desk_live_shown"))]:
+                                               "desk_decision", "desk_live_shown", "sign_job"))]:
         st.session_state.pop(name, None)
     st.session_state["sign_forgotten"] = f"Forgotten: {listed(gone)}. Nothing of you is left here."
-    st.session_state["sign_go"] = "you"
+    st.session_state["sign_step"] = "you"

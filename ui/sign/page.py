@@ -13,11 +13,12 @@ from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
 from ui.sign.judging import Settings
 from ui.sign.keep import show_keep
+from ui.sign.movement import show_movement
 from ui.sign.neighbour import show_neighbour
 from ui.sign.strangers import show_strangers
 from ui.sign.you import show_you
 
-STEPS = {"you": "1 You", "neighbour": "2 Your neighbour", "strangers": "3 Strangers"}
+STEPS = {"you": "1 You", "neighbour": "2 Your neighbour", "strangers": "3 Strangers", "movement": "4 Your own data set"}
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
 PRIVACY = (":material/lock: What you draw stays in this session and is gone when you close or reload the page. Nothing "
            "is kept unless you enrol at the desk, and the desk keeps numbers about how you moved, never the line. "
@@ -38,10 +39,12 @@ def show() -> None:
     @st.fragment
     def walk() -> None:
         """All of it: a drawing runs only this again."""
-        if (wanted := st.session_state.pop("sign_go", None)) is not None:
-            st.session_state["sign_step"] = wanted
         step = st.segmented_control("Step", list(STEPS), format_func=STEPS.get, default="you", required=True,
                                     key="sign_step", label_visibility="collapsed", **KEPT)
+        if step == "movement":
+            show_movement(PRIVACY)
+            show_keep(entry)
+            return
         body = st.container()
         st.divider()
         settings = choose_settings(entry)

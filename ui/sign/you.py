@@ -45,10 +45,9 @@ def show_progress(count: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.badge(f"{count} of {ENOUGH} signatures", icon=":material/check:" if count >= ENOUGH else ":material/draw:",
                  color="green" if count >= ENOUGH else "blue")
-        if count >= ENOUGH and st.button("Hand it to your neighbour", type="primary", icon=":material/group:",
-                                         key="sign-next"):
-            st.session_state["sign_go"] = "neighbour"
-            st.rerun(scope="fragment")
+        if count >= ENOUGH:
+            st.button("Hand it to your neighbour", type="primary", icon=":material/group:", key="sign-next",
+                      on_click=st.session_state.update, kwargs={"sign_step": "neighbour"})
 
 
 def show_alike(settings: Settings, seen) -> None:
@@ -68,9 +67,8 @@ def show_alike(settings: Settings, seen) -> None:
                     "slip, a scribble, or another mood? Take one out and sign again.")
         with st.container(horizontal=True):
             for i in sorted({last, odd}):
-                if st.button(f"Take number {i + 1} out", key=f"sign-out-{i}", icon=":material/undo:"):
-                    yours.pop(i)
-                    st.rerun(scope="fragment")
+                st.button(f"Take number {i + 1} out", key=f"sign-out-{i}", icon=":material/undo:", on_click=yours.pop,
+                          args=(i,))
     show_line(judged, one)
 
 
