@@ -35,7 +35,11 @@ FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
 TRIES = 10_000                 # of a search: each is a training
 
 # --- galleries
-GALLERY_SEQUENCES = 10_000     # every page compares all with all: 400 MB of distances
+GALLERY_SEQUENCES = 3000       # every page compares all with all: 36 MB of distances, and keeps some of those
+GALLERY_PARTS = 2**30          # sequences² · filters: what each filter adds to every distance between people
+GALLERY_WORK = 2**36           # sequences² · filters · levels: a minute of one core
+PICTURE_SEQUENCES = 600        # whose pairs, 180,000 of them, are drawn and ranked filter by filter
+GALLERY_HERE = 2**31           # the same, up to which distances are computed in the server: a second or two
 GALLERY_VALUES = 2**28         # quantiles of all sequences together: a gibibyte of float32
 
 # --- trainings of the app

@@ -75,6 +75,7 @@ def split(recordings: Recordings, train_subjects=0, test_subjects=0, validation=
         raise RecordingsError("a split needs at least two subjects, one to train and one to test, and there is one")
     counts = (train_subjects, test_subjects) if train_subjects else (1, 1)
     first = min(max(round(len(people) * counts[0] / sum(counts)), 1), len(people) - 1)
+    people = _trainable(recordings, people, first)
     held = _validation_people(recordings, people[first - 1::-1], validation) if validation and first > 1 else []
     groups = {"train": people[:first][~np.isin(people[:first], held)], "validation": np.array(held, dtype=people.dtype),
               "test": people[first:]}
@@ -116,8 +117,27 @@ def split_validation(recordings: Recordings, fraction: float, seed: int) -> tupl
 
 def _validation_people(recordings: Recordings, people: np.ndarray, fraction: float) -> list[str]:
     """Whom to validate on: the first of these people who can, a fraction of all, two or more where four are there."""
-    names, counts = np.unique(recordings.subjects[~recordings.is_forgery], return_counts=True)
-    able = [name for name in people.tolist() if counts[np.searchsorted(names, name)] >= 2]
+    able = _able(recordings, people)
     count = max(round(fraction * len(people)), 2 if len(people) >= 4 else 1)
-    most = len(people) - 2 if len(people) > 2 else 1
+    most = max(min(len(people), len(able) or len(people)) - 2, 1)    # two who have a pair are left to learn from
     return (able or people.tolist())[:min(count, most)]
+
+
+def _able(recordings: Recordings, people: np.ndarray) -> list[str]:
+    """Those of the people who have two genuine sequences or more: a pair to learn from, or to validate with."""
+    names, counts = np.unique(recordings.subjects[~recordings.is_forgery], return_counts=True)
+    return [name for name in people.tolist() if counts[np.searchsorted(names, name)] >= 2]
+
+
+def _trainable(recordings: Recordings, people: np.ndarray, first: int) -> np.ndarray:
+    """The people in an order of which the first can be trained on, where they can: three who have two sequences each.
+
+    Nothing changes where the first are enough already. Else those with a single sequence change places with others.
+    """
+    able, people = set(_able(recordings, people)), people.copy()
+    give = [i for i in range(first) if people[i] not in able]
+    take = [i for i in range(first, len(people)) if people[i] in able]
+    short = min(3, first) - (first - len(give))
+    for i, j in list(zip(give, take, strict=False))[:max(short, 0)]:
+        people[i], people[j] = people[j], people[i]
+    return people

@@ -8,8 +8,6 @@ refused in one sentence and left as it is.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import secrets
 import zlib
@@ -24,6 +22,7 @@ import torch
 
 from qpwl_core.common.files import FileError
 from qpwl_core.common.lazy import Lazy
+from qpwl_core.common.sheets import row_of
 from qpwl_core.common.text import shown
 from qpwl_core.desk import tables
 from qpwl_core.desk.decisions import Decision, Enrolled, decide
@@ -63,6 +62,7 @@ class Desk:
         self.storage = storage_at(place, space.model[:16], owner)
         self.where = self.storage.where
         self._loaded: tuple[tuple, Enrolled] | None = None
+        self._known: tuple | None = ()         # the file as it was when all of it was last looked at, or written by us
         if not self.storage.exists():
             if not create:
                 raise FileError(_nobody(place, self.storage.beside()))
@@ -140,15 +140,19 @@ class Desk:
 
     def enrolled(self) -> Enrolled:
         """Everyone's embeddings as one array, loaded once and again only after someone, in any process, changed them:
-        as long as nobody did, it is the same object."""
-        header = tables.HEADER
+        as long as nobody did, it is the same object. Where the file was written by others it is looked at again, whole,
+        so that a desk that is open notices another file in its place, or damage."""
+        header, stamp = tables.HEADER, self.storage.stamp()
         with self._open() as database:
             wanted = sql.select(header.c.value).where(header.c.name.in_(("changes", "id"))).order_by(header.c.name)
             version = tuple(database.execute(wanted).scalars())
             loaded = self._loaded
-            if loaded is None or loaded[0] != version:
-                loaded = version, self._load(database)
-                self._loaded = loaded          # one assignment: other threads see the old or the new
+            if loaded is None or loaded[0] != version or self._known != stamp:
+                found = self._load(database)
+                if loaded is None or loaded[0] != version or not loaded[1].same(found):
+                    loaded = version, found
+                    self._loaded = loaded      # one assignment: other threads see the old or the new
+                self._known = stamp
         return loaded[1]
 
     def decide(self, presented, model: str, threshold: float, claimed: str | None = None,
@@ -184,13 +188,7 @@ class Desk:
 
     def log_csv(self) -> str:
         """All decisions as CSV, the first one first; a name that a spreadsheet would run as a formula gets a quote."""
-        text = io.StringIO()
-        table = csv.writer(text, lineterminator="\n")
-        table.writerow(LOGGED)
-        for row in reversed(self.log()):
-            table.writerow([f"'{x}" if isinstance(x, str) and x.startswith(("=", "+", "-", "@")) else x
-                            for x in row.values()])
-        return text.getvalue()
+        return "".join(row_of(row) + "\n" for row in (LOGGED, *(row.values() for row in reversed(self.log()))))
 
     def _load(self, database) -> Enrolled:
         names, values, owner = [], [], []
@@ -214,10 +212,13 @@ class Desk:
     @contextmanager
     def _open(self, write: bool = False):
         """A connection inside one transaction, to a database that is ours, of this version, of this model."""
+        before = self.storage.stamp() if write else None
         with self.storage.open(write, BUSY) as database:
             self.storage.check(database)
             self._check(database)
             yield database
+        if write and before == self._known:
+            self._known = self.storage.stamp()
 
     def _check(self, database) -> None:
         """Refuse the people of another model."""

@@ -33,6 +33,11 @@ class Enrolled:
         """Each person's first sequence. (J,)"""
         return np.searchsorted(self.owner, np.arange(len(self.names)))
 
+    def same(self, other: Enrolled) -> bool:
+        """Whether these are the same people with the same sequences."""
+        return (self.names == other.names and np.array_equal(self.owner, other.owner)
+                and torch.equal(self.values, other.values))
+
     def owners_of(self, values) -> list[str | None]:
         """Under which name each of some embeddings (n, *shape) is enrolled, if it is that very sequence. (n,)"""
         return [self._by_bytes.get(np.asarray(x, dtype=np.float32).tobytes()) for x in values]

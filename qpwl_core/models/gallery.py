@@ -123,8 +123,24 @@ class Gallery:
         piece, number = divmod(k, self.values.shape[1] // len(names))
         return f"filter {number + 1}" + (f", {names[piece]}" if names[piece] != "whole" else "")
 
+    def fitting(self) -> Gallery:
+        """As many sequences of everybody as a gallery may hold, spread over theirs; all of them where they fit."""
+        _, filters, levels = self.values.shape
+        most = min(bounds.GALLERY_SEQUENCES, math.isqrt(bounds.GALLERY_PARTS // filters),
+                   math.isqrt(bounds.GALLERY_WORK // filters // levels))
+        if len(self) <= most:
+            return self
+        order = np.random.default_rng(0).permutation(len(self))
+        turn, count = np.empty(len(self), int), dict.fromkeys(self.subjects.tolist(), 0)
+        for i in order:                                      # 0: the first that is drawn of a person
+            turn[i] = count[self.subjects[i]]
+            count[self.subjects[i]] += 1
+        return self.select(np.sort(np.lexsort((order, turn))[:most]))
+
     def save(self, folder) -> None:
-        """Write ``gallery.safetensors`` into the folder of a model; quantile functions in float16."""
+        """Write ``gallery.safetensors`` into the folder of a model, as far as it fits; functions in float16."""
+        if (fits := self.fitting()) is not self:
+            return fits.save(folder)
         arrays = {"values": self.values.astype(np.float16), "levels": self.levels, "sources": self.sources}
         arrays |= {name: x for name, x in (("own", self.model_levels), ("vectors", self.vectors)) if x is not None}
         facts = {"format": FORMAT, "version": VERSION, "subjects": self.subjects.tolist(),
@@ -218,6 +234,12 @@ def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
     if len(values) == 3 and values[0] > bounds.GALLERY_SEQUENCES:
         raise FileError(f"claims {values[0]:,} sequences, and a gallery has at most {bounds.GALLERY_SEQUENCES:,}: all "
                         "of them are compared with all")
+    n, filters, levels = values if len(values) == 3 else (0, 0, 0)
+    for what, number, most in (("sequences² · filters", n**2 * filters, bounds.GALLERY_PARTS),
+                               ("sequences² · filters · levels", n**2 * filters * levels, bounds.GALLERY_WORK)):
+        if number > most:
+            raise FileError(f"claims {' × '.join(map(str, values))} values, and {what} may be at most {most:,}: all "
+                            "sequences are compared with all, filter by filter")
     for name, shape in shapes.items():
         if math.prod(shape) > bounds.GALLERY_VALUES:
             raise FileError(f"claims {math.prod(shape):,} numbers in {name}, and a gallery has at most "

@@ -27,6 +27,7 @@ from qpwl_core.models.model import Model
 from qpwl_core.training import processes
 from qpwl_core.training.devices import device_of
 from qpwl_core.training.run import Run, learning_rate
+from qpwl_core.transport.kernels import kernels
 
 ASK_EVERY = 10        # steps, after which an accelerator is asked whether all was well
 
@@ -147,7 +148,8 @@ def _train(config: Config, recordings: Recordings, out, resume: bool,
     model = run.model(run.best)
     model.card["training"] = {"steps": run.step, "best_auc": run.best_auc, "seconds": round(run.seconds, 1),
                               "device": str(run.device), "threads": torch.get_num_threads(),
-                              "processes": processes.count()}
+                              "processes": processes.count(),
+                              "compiled_kernels": run.device.type == "cpu" and kernels() is not None}
     parts = [recordings] if validation is None else [recordings, validation]
     model.card["data"] = {**recordings.info, "subjects": sum(len(part.people) for part in parts),
                           "sequences": sum(map(len, parts))}

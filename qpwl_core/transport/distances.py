@@ -34,7 +34,7 @@ def wasserstein(a: Tensor, b: Tensor, levels: Tensor, p: float = 1.0, *, levels_
     except RuntimeError:
         raise ValueError(f"a and b must broadcast, got {tuple(a.shape)} and {tuple(b.shape)}") from None
     distance = FilterDistance.apply(difference, levels.diff().to(a.dtype), p)
-    return distance if per_filter else distance.sum(-1)
+    return _finite(distance if per_filter else distance.sum(-1))
 
 
 def pairwise_wasserstein(a: Tensor, b: Tensor, levels: Tensor, p: float = 1.0, per_filter: bool = False, *,
@@ -47,7 +47,7 @@ def pairwise_wasserstein(a: Tensor, b: Tensor, levels: Tensor, p: float = 1.0, p
     a, b, levels = _checked(a, b, levels, levels_b, least=3)
     if a.ndim != 3 or b.ndim != 3 or a.shape[1] != b.shape[1]:
         raise ValueError(f"a and b must be (Q, K, L) and (R, K, L), got {tuple(a.shape)} and {tuple(b.shape)}")
-    return PairwiseDistance.apply(a, b, levels.diff().to(a.dtype), p, per_filter)
+    return _finite(PairwiseDistance.apply(a, b, levels.diff().to(a.dtype), p, per_filter))
 
 
 def _checked(a: Tensor, b: Tensor, levels: Tensor, levels_b: Tensor | None, least: int) -> tuple[Tensor, ...]:
@@ -76,6 +76,12 @@ def _checked(a: Tensor, b: Tensor, levels: Tensor, levels_b: Tensor | None, leas
                              f"and {levels_b[0]:g} to {levels_b[-1]:g}")
         a, b, levels = interpolate_quantiles(a, levels, union), interpolate_quantiles(b, levels_b, union), union
     return a, b, levels
+
+
+def _finite(distances: Tensor) -> Tensor:
+    """Finite values may still be too far apart for their precision: that is said, and no infinity given."""
+    check_finite("distances (the values of a and b are too large for their precision)", distances)
+    return distances
 
 
 def _vectors(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
@@ -109,7 +115,7 @@ def unit_vectors(x: Tensor) -> Tensor:
 
 def pairwise_euclidean(a: Tensor, b: Tensor) -> Tensor:
     """Euclidean distance of the flattened embeddings. (Q, ...), (R, ...) -> (Q, R)"""
-    return torch.cdist(*_vectors(a, b), compute_mode="donot_use_mm_for_euclid_dist")
+    return _finite(torch.cdist(*_vectors(a, b), compute_mode="donot_use_mm_for_euclid_dist"))
 
 
 MEASURES = ("wasserstein", "cosine", "euclidean")     # of quantile functions
@@ -137,7 +143,7 @@ def paired_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None, 
     if measure == "cosine":
         return -(unit_vectors(a) * unit_vectors(b)).sum(1)
     if measure == "euclidean":
-        return torch.linalg.vector_norm(a - b, dim=1)
+        return _finite(torch.linalg.vector_norm(a - b, dim=1))
     raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
 
 

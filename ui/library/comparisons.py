@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import streamlit as st
 
+from qpwl_core.common.bounds import PICTURE_SEQUENCES
 from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, filter_aucs, pairs_of, some_of_each
 from qpwl_core.models.gallery import Gallery
 from qpwl_core.transport.distances import MEASURES
@@ -29,7 +30,8 @@ class Ranking:
 @st.cache_data(max_entries=64, show_spinner=False)
 def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: Gallery) -> Ranking:
     """How well each filter alone tells the test people apart."""
-    few = _test.select(some_of_each(_test.subjects, _test.sources, max(2, SEQUENCES // len(_test.people))))
+    each = max(2, SEQUENCES // max(1, len(_test.people)))
+    few = _test.select(some_of_each(_test.subjects, _test.sources, each)[:PICTURE_SEQUENCES])
     pairs, seen = pairs_of(few.subjects, few.sources), few.embeddings(points)
     genuine = int(pairs.genuine.sum())
     return Ranking(filter_aucs(seen.values, seen.levels, pairs, p), len(few), len(few.people), genuine,
@@ -53,7 +55,7 @@ def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: 
 
     All see the same M + 2 values of each filter; with ``inner``, cosine and Euclid the M inner ones.
     """
-    index = some_of_each(_test.subjects, _test.sources, each)
+    index = some_of_each(_test.subjects, _test.sources, each)[:PICTURE_SEQUENCES]
     few = _test.select(index)
     pairs = pairs_of(few.subjects, few.sources)
     distances = {measure: distances_by(few, measure, points, p, inner) for measure in MEASURES}

@@ -110,10 +110,10 @@ def split_of(data: str, seed: int = 0) -> Split:
 
 
 def people_in(parts: Split) -> dict[str, int]:
-    """How many people are learned from (two sequences make a pair), validated on and tested on."""
+    """How many people are learned from and validated on (two sequences make a pair), and tested on."""
     of_part = {part: parts.recordings.subjects[parts.index[part]] for part in ("train", "validation", "test")}
     counts = {part: np.unique(names, return_counts=True)[1] for part, names in of_part.items()}
-    return {part: int((each >= (2 if part == "train" else 1)).sum()) for part, each in counts.items()}
+    return {part: int((each >= (1 if part == "test" else 2)).sum()) for part, each in counts.items()}
 
 
 def training_problem(data: str) -> str:
@@ -125,8 +125,8 @@ def training_problem(data: str) -> str:
     if people["train"] >= 2 and people["validation"]:
         return ""
     return ("Train cannot use these recordings: half of the people are held out for the test, and of the others two "
-            f"with two sequences each must be left to learn from and one to validate on; here {people['train']} and "
-            f"{people['validation']} are.")
+            f"with two sequences each must be left to learn from and one to validate on; here {people['train']} "
+            f"{'is' if people['train'] == 1 else 'are'} left to learn from and {people['validation']} to validate on.")
 
 
 def take_upload(file, filename: str, rate: float | None = None, domain: str | None = None) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from qpwl_core.common.bounds import GALLERY_HERE
+from qpwl_core.common.child import in_child
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.common.paths import desk_place, runs_folder
 from qpwl_core.desk.database import Desk
@@ -19,6 +21,7 @@ from qpwl_core.desk.storage import is_address
 from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model, load_model
+from ui.library import elsewhere
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
@@ -163,14 +166,17 @@ def gallery_at(folder: str, checksum: str) -> Gallery:
     return gallery
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_data(max_entries=16, show_spinner=False)      # of the largest gallery 36 MB each
 def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
     """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next.
 
     One at a time: each uses all cores, and twenty people at once would only be in each other's way.
     """
     with computing:
-        return gallery_at(folder, checksum).part(part).distances(measure, points, p)
+        held = gallery_at(folder, checksum).part(part)
+        if len(held) * held.values.size > GALLERY_HERE:
+            return in_child(elsewhere.distances, folder, part, measure, points, p)
+        return held.distances(measure, points, p)
 
 
 def open_desk(entry: Entry) -> Desk:

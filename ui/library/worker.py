@@ -140,11 +140,15 @@ def finish(worker: Worker, model, parts) -> str:
     gallery = build_gallery(model, parts.test, parts.validation, progress=lambda *_: worker.check())
     if keep:
         gallery.save(worker.folder)
+    fits = gallery.fitting()
     of_test, problem, results, notes = gallery.part("test"), "", None, []
     try:
         results, notes = evaluate_distances(of_test.distances(), of_test.subjects, of_test.sources)
     except ValueError as error:                                # such as too few sequences a person
         problem = f"The people held out could not be evaluated: {error}"
+    if len(fits) < len(gallery):
+        notes = [*notes, f"The gallery keeps {len(fits):,} of {len(gallery):,} sequences, as many as pages can compare "
+                         "with each other; the results are of all."]
     worker.check()
     names = {part: sorted(set(parts.recordings.subjects[parts.index[part]].tolist()))
              for part in ("train", "validation", "test")}

@@ -8,6 +8,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from qpwl_core.common.sheets import csv_of
 from ui.shell.plot import plot
 from ui.shell.text import plain
 
@@ -28,7 +29,7 @@ def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:
         return
     with menu:
         if data is not None:
-            st.download_button("Data (CSV)", lambda: (data() if callable(data) else data).to_csv(index=False),
+            st.download_button("Data (CSV)", lambda: csv_of(data() if callable(data) else data),
                                f"{key}.csv", "text/csv", on_click="ignore", key=f"{key}-csv")
         st.download_button("Figure (HTML)", lambda: as_web_page(figure), f"{key}.html", "text/html",
                            on_click="ignore", key=f"{key}-html")

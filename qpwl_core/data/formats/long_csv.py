@@ -17,6 +17,7 @@ from operator import itemgetter
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.sheets import text_of
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, new_values, reading
@@ -71,7 +72,7 @@ def _read(text, most_lines, source):
     else:
         raise RecordingsError("has no table in it")
     delimiter = max(",;\t", key=line.count)                                  # a comma where there is none of them
-    header = [cell.strip() for cell in next(csv.reader([line], delimiter=delimiter))]
+    header = [text_of(cell.strip()) for cell in next(csv.reader([line], delimiter=delimiter))]
     if is_phone_table(header):
         return phone_recordings(lines, header, delimiter, source, source.name)
     rate, info = _facts(above, source.rate)
@@ -179,7 +180,7 @@ def _grouped(runs, values, names):
     parts: dict[tuple[str, str], list[np.ndarray]] = {}
     cells_of: dict[tuple[str, str], list[str]] = {}
     for keys, start, stop in runs:
-        cells = [key.strip() for key in keys]
+        cells = [text_of(key.strip()) for key in keys]
         which = cells[0], cells[1]
         parts.setdefault(which, []).append(values[start:stop])
         for name, before, now in zip(names, cells_of.setdefault(which, cells), cells, strict=True):

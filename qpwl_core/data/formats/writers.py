@@ -1,6 +1,5 @@
 """Recordings into .npz and .csv files, whole or not at all; equal recordings give equal bytes."""
 
-import csv
 import io
 import json
 import zipfile
@@ -8,6 +7,7 @@ import zipfile
 import numpy as np
 
 from qpwl_core.common.files import whole_file
+from qpwl_core.common.sheets import row_of
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 
@@ -68,15 +68,16 @@ def put_csv(recordings, file):
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     text.write(f"# rate: {recordings.rate!r}\n")
     if recordings.info:
-        text.write(f"# info: {json.dumps(recordings.info, sort_keys=True)}\n")
-    text.write(_cells([*keys, *recordings.channels]) + "\n")
+        text.write(f"# info: {_in_one_cell(recordings.info)}\n")
+    text.write(row_of([*keys, *recordings.channels]) + "\n")
     for values, *cells in zip(recordings.sequences, *keys.values(), strict=True):
-        start = _cells(cells)
+        start = row_of(cells)
         text.writelines(start + row % tuple(sample) for sample in values.tolist())
     text.detach()
 
 
-def _cells(cells):
-    line = io.StringIO()
-    csv.writer(line, lineterminator="").writerow(cells)
-    return line.getvalue()
+def _in_one_cell(info):
+    """Text as JSON of which a spreadsheet makes no further cells: commas inside the text are written as codes."""
+    said = ("{}: {}".format(*(json.dumps(x).replace(",", "\\u002c").replace(";", "\\u003b") for x in pair))
+            for pair in sorted(info.items()))
+    return "{" + ", ".join(said) + "}"

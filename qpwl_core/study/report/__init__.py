@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from qpwl_core.common.files import write_json, write_whole
+from qpwl_core.common.sheets import csv_of
 from qpwl_core.common.version import __version__
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
@@ -43,7 +44,7 @@ def write_report(cells: list[Cell], out: Path, command: str, results=None) -> li
     files = {name: table for name, table in tables.items() if name != "variants"}
     files["cells"] = pd.concat([tables["cells"], tables["variants"]], ignore_index=True)     # any name is found there
     for name, table in files.items():
-        write_whole(out / f"{name}.csv", table.to_csv(index=False).encode())
+        write_whole(out / f"{name}.csv", csv_of(table).encode())
     write_json(out / "study.json", _summary(cells, tables, command))
     write_whole(out / "report.html", web_page(cells[0].preset, tables, command).encode())
     written = [out / "report.html", out / "study.json"]

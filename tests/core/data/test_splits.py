@@ -153,3 +153,18 @@ def test_training_uses_the_validation_people_it_is_given():
     again = Run(tiny_config(), parts.train, parts.validation)
     assert set(again.validate[0].subjects) == set(parts.validation.subjects)
     assert again.sampler.classes == 2
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_somebody_with_a_single_sequence_makes_nothing_untrainable(seed):
+    """Who validates is drawn among those who can, and two with a pair are left to learn from."""
+    for pairs, singles in ((6, 1), (6, 6), (8, 3), (10, 1)):
+        subjects = [f"a{i}" for i in range(pairs) for _ in range(2)] + [f"b{i}" for i in range(singles)]
+        recordings = Recordings([np.zeros((4, 1))] * len(subjects), subjects, ("x",), 10)
+        parts = split(recordings, seed=seed)
+        learn, validate = (np.unique(part.subjects, return_counts=True)[1] for part in (parts.train, parts.validation))
+        assert (learn >= 2).sum() >= 2
+        assert len(validate)
+        assert (validate >= 2).all()
+        learn, validate = split_validation(recordings, 0.2, seed)
+        assert (np.unique(validate.subjects, return_counts=True)[1] >= 2).all()

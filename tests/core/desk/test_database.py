@@ -405,3 +405,26 @@ def test_kill_9_loses_nothing_that_was_confirmed_and_leaves_no_half(place):
             assert len(people) <= len(confirmed) + kills, "beyond those, at most one a kill, not yet confirmed"
             assert {person.sequences for person in people} == {40}
             assert len(enrolled.values) == 40 * len(people)
+
+
+def test_an_open_desk_notices_that_its_file_was_replaced_or_damaged(file, tmp_path):
+    file.enrol("Ada", embeddings(), SPACE.model)
+    held = file.enrolled()
+    file.decide(embeddings(1, seed=5), SPACE.model, 1.0)
+    assert file.enrolled() is held, "what we write ourselves changes nobody"
+    other = Desk(tmp_path / "elsewhere", SPACE)
+    other.enrol("Eve", embeddings(seed=1), SPACE.model)
+    with sqlite3.connect(other.path) as database:                # whoever replaces it may copy its number, too
+        with sqlite3.connect(file.path) as ours:
+            number, = ours.execute("SELECT value FROM header WHERE name = 'id'").fetchone()
+        database.execute("UPDATE header SET value = ? WHERE name = 'id'", (number,))
+    database.close()
+    ours.close()
+    os.replace(other.path, file.path)
+    assert file.enrolled().names == ("Eve",)
+    content = bytearray(file.path.read_bytes())
+    at = content.index(embeddings(seed=1)[0].tobytes()[:32])
+    content[at] ^= 1
+    file.path.write_bytes(content)
+    with pytest.raises(FileError, match="damaged"):
+        file.enrolled()

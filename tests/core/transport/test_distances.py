@@ -394,3 +394,14 @@ def test_real_p_in_float32_is_exact_at_every_scale(p, scale):
     exact = pairwise_wasserstein(a.double(), b.double(), levels.double(), p, per_filter=True)
     torch.testing.assert_close(found, exact, rtol=2e-6, atol=0)
     torch.testing.assert_close(pairwise_wasserstein(a, b, levels, p).double(), exact.sum(-1), rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 2.5])
+def test_values_too_large_for_their_precision_are_refused(p):
+    a, levels = torch.tensor([[[-3e38, 0.0, 3e38]]] * 2), torch.tensor([0.0, 0.5, 1.0])
+    for compute in (lambda: pairwise_wasserstein(a, -a, levels, p), lambda: wasserstein(a, -a, levels, p),
+                    lambda: pairwise_euclidean(a, -a)):
+        with pytest.raises(ValueError, match="too large for their precision"):
+            compute()
+    found = pairwise_wasserstein(a.double(), -a.double(), levels.double(), p)
+    assert torch.isfinite(found).all()
