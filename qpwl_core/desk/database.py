@@ -142,7 +142,7 @@ class Desk:
         """Everyone's embeddings as one array, loaded once and again only after someone, in any process, changed them:
         as long as nobody did, it is the same object. Where the file was written by others it is looked at again, whole,
         so that a desk that is open notices another file in its place, or damage."""
-        header, stamp = tables.HEADER, self.storage.stamp()
+        header, stamp = tables.HEADER, self._stamp()
         with self._open() as database:
             wanted = sql.select(header.c.value).where(header.c.name.in_(("changes", "id"))).order_by(header.c.name)
             version = tuple(database.execute(wanted).scalars())
@@ -212,13 +212,23 @@ class Desk:
     @contextmanager
     def _open(self, write: bool = False):
         """A connection inside one transaction, to a database that is ours, of this version, of this model."""
-        before = self.storage.stamp() if write else None
+        before = self._stamp() if write else None
         with self.storage.open(write, BUSY) as database:
             self.storage.check(database)
             self._check(database)
             yield database
         if write and before == self._known:
-            self._known = self.storage.stamp()
+            self._known = self._stamp()
+
+    def _stamp(self) -> tuple | None:
+        """What changes whenever the file is replaced or written, by whomever; None of a server, which keeps its own."""
+        if not isinstance(self.storage, SqliteFile):
+            return None
+        try:
+            found = self.path.stat()
+        except OSError:
+            return ()
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
     def _check(self, database) -> None:
         """Refuse the people of another model."""

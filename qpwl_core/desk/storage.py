@@ -59,14 +59,6 @@ class SqliteFile:
     def exists(self) -> bool:
         return self.path.exists()
 
-    def stamp(self) -> tuple | None:
-        """What changes whenever the file is replaced or written, by whomever; None where nobody can tell."""
-        try:
-            found = self.path.stat()
-        except OSError:
-            return ()
-        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
-
     def beside(self) -> bool:
         """Whether there are others in the folder."""
         return any(path != self.path and _is_desk(path.stem) for path in self.path.parent.glob("*.sqlite"))
@@ -134,9 +126,6 @@ class SqliteFile:
 
 class PostgresSchema:
     """One schema of a database that many machines share."""
-
-    def stamp(self) -> None:
-        """The server keeps its files, and answers for them."""
 
     def __init__(self, address: str, name: str, owner: str = ""):
         self.engine = _postgres(address)
