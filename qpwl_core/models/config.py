@@ -12,7 +12,8 @@ from qpwl_core.models.storeys import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
-LATER = ("pyramid", "forgeries", "device_copies", "one_threshold", "constant_rate")
+LATER = ("pyramid", "forgeries", "device_copies", "one_threshold", "constant_rate",
+         "forgery_weight")
 # Fields that are whole numbers, from and to.
 WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
          "dilation": (1, bounds.REACH), "stride": (1, bounds.STRIDE), "points": (1, bounds.POINTS),
@@ -57,6 +58,7 @@ class Config:
     forgeries: int = 0               # of each person in a batch that join it as negatives of that person
     device_copies: int = 0           # of each training sequence, as another device would have recorded it
     one_threshold: bool = False      # in a loss on pairs, the negatives of all anchors are those of each
+    forgery_weight: float = 1.0      # there a forgery counts like so many other negatives
     constant_rate: bool = False      # the learning rate stays what it is, as in the paper; else one cycle
 
     def __post_init__(self):
@@ -77,7 +79,8 @@ class Config:
                              f"{self.dilation * (self.kernel // 2)}")
         for name, bound, open_end in (("p", 1, False), ("width", 0, True), ("learning_rate", 0, True),
                                       ("penalty", 0, False), ("clip", 0, True), ("crop", 0, False),
-                                      ("validation", 0, True), ("channel_dropout", 0, False)):
+                                      ("validation", 0, True), ("channel_dropout", 0, False),
+                                      ("forgery_weight", 0, True)):
             value = getattr(self, name)
             fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
             if not fine or value > LARGEST or value < bound or (open_end and value == bound):

@@ -30,10 +30,10 @@ class Embedder(nn.Module):
 
     def __init__(self, method: Method, network: Network, filters: int, points: int, p: float, scale: float | str,
                  multi_class: bool, both_ways: bool, classes: int, storeys: tuple[int, ...],
-                 one_threshold: bool = False):
+                 one_threshold: bool = False, forgery_weight: float = 1.0):
         super().__init__()
         self.method, self.p, self.multi_class, self.both_ways = method, check_order(p), multi_class, both_ways
-        self.one_threshold = one_threshold
+        self.one_threshold, self.forgery_weight = one_threshold, forgery_weight
         self.network, self.aggregation = network, AGGREGATIONS[method.aggregation](filters, points, storeys)
         with torch.no_grad():                            # one frame through tells what shape comes out
             self.shape = tuple(self.aggregate(torch.zeros(1, filters, 1), torch.ones(1, dtype=torch.long)).shape[1:])
@@ -92,11 +92,15 @@ class Embedder(nn.Module):
         return (loss + other) / 2
 
     def _to_forged(self, anchors: Tensor, forged: Tensor | None, there: Tensor | None, scale) -> Tensor | None:
-        """The scaled distance of each anchor to the forgeries of its person, infinite where there is none. -> (N, F)"""
+        """The scaled distance of each anchor to the forgeries of its person, infinite where there is none. -> (N, F)
+
+        A forgery that weighs w stands in the loss, a logarithm of a sum, like w others: nearer by log w.
+        """
         if forged is None or there is None:
             return None
         found = [paired_by(self.method.distance, anchors, each, self.levels, self.p) for each in forged]
-        return (scale * torch.stack(found, 1)).masked_fill(~sent(there, anchors.device), math.inf)
+        near = scale * torch.stack(found, 1) - math.log(self.forgery_weight)
+        return near.masked_fill(~sent(there, anchors.device), math.inf)
 
     def _of_rows(self, distances: Tensor, forged: Tensor | None, there: Tensor | None) -> Tensor:
         """The loss of N anchors, a row each, that are compared with N sequences, and F forgeries. (N, N) -> ()"""
@@ -143,7 +147,7 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
                    points: int = 16, p: float = 1.0, scale: float | str = "learned", multi_class: bool = False,
                    both_ways: bool = False, classes: int = 0, length: int = 0, velocity: tuple[int, ...] = (),
                    width: float = 1.0, storeys: tuple[int, ...] = (1, 2, 4),
-                   one_threshold: bool = False) -> Embedder:
+                   one_threshold: bool = False, forgery_weight: float = 1.0) -> Embedder:
     """An untrained embedder of a method, for sequences of so many channels.
 
     Network (`ConvStack`): ``filters`` to ``batch_norm``; ``length``, ``velocity`` and ``width`` are for jaeger-2019
@@ -169,4 +173,4 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
     else:
         network = ConvStack(channels, filters, layers, kernel, dilation, stride, batch_norm)
     return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes, storeys,
-                    one_threshold)
+                    one_threshold, forgery_weight)

@@ -30,6 +30,7 @@ from qpwl_core.transport.quantiles import empirical_quantiles
 
 FORMAT, VERSION = "qpwl-gallery", 1
 SEGMENTS = 64                                  # even steps between 0 and 1 at which quantile functions are kept
+FEWER = 16                                     # of a pyramid, which has a function per piece: seven times as many
 PARTS = ("test", "calibration")
 
 
@@ -159,7 +160,8 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
     model_levels = None if learned is None else learned.detach().cpu().double().numpy()
     if method.distance == "dtw":
         raise ValueError("dynamic time warping compares sequences as they are, which a gallery does not keep")
-    levels = dense_levels(model_levels) if method.network != "jaeger" else np.array([0.0, 1.0])
+    segments = FEWER if "pyramid" in method.aggregation else SEGMENTS
+    levels = dense_levels(model_levels, segments) if method.network != "jaeger" else np.array([0.0, 1.0])
     dense, offset = torch.from_numpy(levels), 0
     parts: list[dict[str, Any]] = []
 
@@ -211,9 +213,9 @@ def load_gallery(folder) -> Gallery:
     return gallery
 
 
-def dense_levels(model_levels: np.ndarray | None) -> np.ndarray:
+def dense_levels(model_levels: np.ndarray | None, segments: int = SEGMENTS) -> np.ndarray:
     """The levels a gallery is kept at: even ones and, so that nothing of it is lost, the model's. (L,)"""
-    even = np.linspace(0, 1, SEGMENTS + 1)
+    even = np.linspace(0, 1, segments + 1)
     return even if model_levels is None else np.union1d(even, model_levels)
 
 

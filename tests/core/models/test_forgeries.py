@@ -55,6 +55,16 @@ def test_shared_negatives_against_a_plain_loop():
     assert n_pair_loss(-d, negatives=-extra, shared=True).item() == pytest.approx(multi / 4)
 
 
+@pytest.mark.parametrize("method", ["qp-wl", "qp-npl"])
+def test_a_forgery_that_weighs_two_is_two_forgeries(method):
+    options = {"filters": 4, "layers": 2, "points": 3, "multi_class": True, "scale": 0.5}
+    once, twice = (build_embedder(method, 2, **options, forgery_weight=weight) for weight in (1.0, 2.0))
+    a, b, forged = torch.randn(3, 5, *once.shape).sort(-1).values
+    there = torch.ones(5, 1, dtype=torch.bool)
+    torch.testing.assert_close(twice.loss(a, b, None, forged[None], there),
+                               once.loss(a, b, None, torch.stack([forged] * 2), there.expand(-1, 2)))
+
+
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("multi_class", [False, True])
 def test_one_threshold_is_a_mean_of_shared_terms(shared, multi_class):
