@@ -118,10 +118,15 @@ class Gallery:
             return measure, seen.values, seen.levels
         return measure, seen.values[..., 1:-1] if measure == "cosine" else seen.values, None
 
+    @property
+    def filters(self) -> int:
+        """Filters of Γ: of a pyramid each has a quantile function per piece."""
+        return self.values.shape[1] // len(piece_names(pyramid_of(self.pyramid)))
+
     def filter_name(self, k: int) -> str:
         """What to call filter k, from 0; of a pyramid also the piece that it looks at."""
         names = piece_names(pyramid_of(self.pyramid))
-        piece, number = divmod(k, self.values.shape[1] // len(names))
+        piece, number = divmod(k, self.filters)
         return f"filter {number + 1}" + (f", {names[piece]}" if names[piece] != "whole" else "")
 
     def fitting(self) -> Gallery:

@@ -235,8 +235,8 @@ def which_filters(shown: Shown, *at_first: str) -> None:
     shares = {measure: part / part.sum() if part.sum() > 0 else part for measure, part in parts.items()}
     top = {"wasserstein": int(parts["wasserstein"].argmax()), "cosine": int(parts["cosine"].argmax())}
     whose = row.segmented_control("The filter that decides most", list(top), default="wasserstein", required=True,
-                                  format_func=lambda m: f"{shown.names[m]}: filter {top[m] + 1}", key="distances_top",
-                                  width="content", **KEPT)
+                                  key="distances_top", width="content", **KEPT,
+                                  format_func=lambda m: f"{shown.names[m]}: {shown.gallery.filter_name(top[m])}")
     k, best = top[whose], np.argsort(-parts[whose], kind="stable")[:12]
     left, right = st.columns(2, gap="large")
     with left:
@@ -256,7 +256,8 @@ def which_filters(shown: Shown, *at_first: str) -> None:
                                                          sequence_name(second): colours[shown.test.subjects[b]]}),
               "distances-functions", f"Quantile functions of filter {k + 1} of {' and '.join(lines)}",
               lambda: pd.DataFrame({"level": seen.levels.numpy()} | lines))
-        st.caption(f"Filter {k + 1}: {shares['wasserstein'][k]:.0%} of W, {shares['cosine'][k]:.0%} of what cosine "
+        st.caption(f"{shown.gallery.filter_name(k).capitalize()}: "
+                   f"{shares['wasserstein'][k]:.0%} of W, {shares['cosine'][k]:.0%} of what cosine "
                    "sees. For p = 1 its part is the shaded area; a larger p looks at where the lines are farthest "
                    "apart. Cosine divides each embedding by its length first: it cannot see that one recording is "
                    "stronger in all.")

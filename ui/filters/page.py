@@ -51,17 +51,20 @@ def show() -> None:
         options = (best_first + 1).tolist()
         forget_unknown("filter", options)
         row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-        number = row.selectbox("Filter, best first", options, key="filter", width=150, **KEPT)
+        number = row.selectbox("Filter, best first", options, key="filter", width=150, **KEPT, format_func=(
+            lambda each: str(each) if gallery.pyramid == "1" else gallery.filter_name(each - 1)))
         view = row.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
                                       key="filters_view", label_visibility="collapsed", width="content", **KEPT)
         if view == "all":
             all_of_them(gallery, found, chosen, best_first, points, p)
         elif view == "one":
-            st.subheader(f"Filter {number}: AUC {found.aucs[number - 1]:.3f}, number {options.index(number) + 1} of "
+            st.subheader(f"{gallery.filter_name(number - 1).capitalize()}: "
+                         f"AUC {found.aucs[number - 1]:.3f}, number {options.index(number) + 1} of "
                          f"{len(options)}")
             one_large(gallery, number, chosen, points)
         else:
-            st.subheader(f"Where filter {number} fires")
-            show_firing(entry, number - 1)
+            of_network = (number - 1) % gallery.filters           # of a pyramid the same filter looks at every piece
+            st.subheader(f"Where filter {of_network + 1} fires")
+            show_firing(entry, of_network)
 
     explore()

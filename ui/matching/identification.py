@@ -144,7 +144,8 @@ def why(model: Compared, n: int, who: str, taken_for: str, repeat: int, key: str
     people = model.trials.people
     one, other = people.index(who), people.index(taken_for)
     sequences, by_filter = explain_pair(model.trials, filters_of(model.key, n, repeat), n, repeat, one, other)
-    by_filter = by_filter.assign(filter=by_filter["filter"] + 1)              # people count from 1, on all pages
+    names = [gallery_of(model.entry).filter_name(int(k)) for k in by_filter["filter"]]
+    by_filter = by_filter.assign(name=names, filter=by_filter["filter"] + 1)  # people count from 1, on all pages
     total, typical, first = by_filter["pair"].sum(), by_filter["typical"].sum(), by_filter.head(3)
     closer, most = (first["typical"] - first["pair"]).sum(), ", ".join(map(str, first["filter"]))
     share = (f"{closer / (typical - total):.0%} of that difference" if typical - total > closer > 0 else

@@ -72,7 +72,7 @@ def filters(table, names: tuple[str, str, str]) -> go.Figure:
     ``table`` has columns filter, pair, typical, own (which may be missing); the filters that matched most come first.
     """
     rows = table.iloc[::-1]
-    labels = [f"filter {number}" for number in rows["filter"]]
+    labels = rows["name"].tolist() if "name" in rows else [f"filter {number}" for number in rows["filter"]]
     bars = np.column_stack([rows["typical"], rows["pair"], np.full(len(rows), np.nan)]).ravel()       # nan: a gap
     traces = [{"type": "scatter", "x": bars, "y": np.repeat(labels, 3).tolist(), "mode": "lines", "hoverinfo": "skip",
                "line": {"color": "#999999", "width": 2}, "showlegend": False}]
