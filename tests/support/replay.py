@@ -126,7 +126,7 @@ class Signer:
         """A try; whether it got in, as the page says it."""
         self.sign(values)
         self.page.get_by_text(re.compile(rf"^Try {number} of Neighbour 1\b")).wait_for()
-        return self.page.get_by_text("Neighbour 1 gets in as you").count() > 0
+        return self.page.get_by_role("heading", name="Neighbour 1 gets in as you").count() > 0
 
     def downloaded(self) -> Recordings:
         """What the server got, through the button that gives it away."""

@@ -87,9 +87,10 @@ function create(root, key) {
   const repaint = () => { painting ||= requestAnimationFrame(paint); };
 
   // --- what is said
-  function say(text, alarm = false) {
+  function say(text, alarm = false, answer = false) {
     says.textContent = text;
     says.classList.toggle("alarm", alarm);
+    says.classList.toggle("answer", answer);
   }
 
   function counted() {
@@ -264,6 +265,7 @@ function create(root, key) {
         clearTimeout(retry);
         sent = null;
         if (data.wrong) say(data.wrong, true);
+        else if (!strokes.length && data.said) say(data.said, false, true);
       }
       refresh();
     },

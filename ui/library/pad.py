@@ -19,7 +19,7 @@ HTML = """
   <canvas class="ink" role="img" tabindex="0"></canvas>
   <p class="says" role="status"></p>
   <div class="bar">
-    <button type="button" class="undo">Undo stroke</button>
+    <button type="button" class="undo" aria-label="Undo stroke">Undo</button>
     <button type="button" class="clear">Clear</button>
     <button type="button" class="done">Done</button>
   </div>
@@ -33,14 +33,15 @@ CSS = """
 .ink.busy { border-color: var(--st-primary-color); }
 .ink:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 .says { min-height: 1.4em; margin: 6px 2px; font-size: 0.875rem; }
-.says.alarm { font-weight: 600; }
+.says.alarm, .says.answer { font-weight: 600; }
+.says.answer { font-size: 1rem; }
 .says.alarm::before { content: "⚠ "; }
 .bar { display: flex; flex-wrap: wrap; gap: 8px; }
 .above:has(button:not([hidden])) { margin-bottom: 8px; }
-.bar button { font: inherit; min-height: 44px; padding: 0 16px; border-radius: 10px; cursor: pointer;
+.bar button { font: inherit; min-height: 44px; padding: 0 14px; border-radius: 10px; cursor: pointer;
               border: 1px solid var(--st-border-color); background: var(--st-background-color); color: inherit; }
 .bar button:disabled { opacity: 0.45; cursor: default; }
-.bar .done { margin-left: auto; min-width: 110px; font-weight: 600; color: #fff; background: var(--st-primary-color);
+.bar .done { margin-left: auto; min-width: 96px; font-weight: 600; color: #fff; background: var(--st-primary-color);
              border-color: var(--st-primary-color); }
 .bar button:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 2px; }
 .bar [hidden] { display: none; }
@@ -50,21 +51,22 @@ _mount = st.components.v2.component("qpwl-pad", html=HTML, css=CSS, js=Path(__fi
 
 
 def pad(key: str, take: Callable[[Capture], str | None], *, hint: str = "Sign here", label: str = LABEL,
-        colour: str = YOURS, ghost: dict | None = None, trace: bool = False, seconds: float | None = None) -> None:
+        colour: str = YOURS, ghost: dict | None = None, trace: bool = False, seconds: float | None = None,
+        said: str = "") -> None:
     """A pad; ``take`` gets every drawing that is whole, and says in a sentence what is wrong with one, if anything.
 
     ``ghost``: ink to watch at its true speed (`ink_of`), which ``trace`` leaves to be seen; ``seconds``: the drawing is
-    handed over by itself so long after it began.
+    handed over by itself so long after it began; ``said``: what came of the last one, to read where it was drawn.
     """
     def drawn() -> None:
         payload = st.session_state[key].get("drawn")
         if payload is not None:
             st.session_state[f"{key}_answer"] = answer(payload, st.session_state.get(f"{key}_answer"), take)
 
-    said = st.session_state.get(f"{key}_answer") or {"seen": "", "wrong": ""}
+    answered = st.session_state.get(f"{key}_answer") or {"seen": "", "wrong": ""}
     _mount(key=key, height="content", on_drawn_change=drawn, data={
         "key": key, "hint": hint, "label": label, "colour": colour, "ghost": ghost, "trace": trace, "seconds": seconds,
-        **said})
+        "said": said, **answered})
 
 
 def answer(payload, before: dict | None, take: Callable[[Capture], str | None]) -> dict:

@@ -12,7 +12,7 @@ from ui.shell.text import plain
 from ui.sign.movement import FILE as MOVEMENTS
 
 
-def show_keep(entry: Entry) -> None:
+def show_keep(entry: Entry, privacy: str) -> None:
     """Enrol, download, and Forget me, which says what it removed."""
     kept = book()
     if not (kept.yours or kept.tries or kept.movements or kept.enrolled or any(kept.at_desk.values())):
@@ -21,6 +21,7 @@ def show_keep(entry: Entry) -> None:
         return
     st.session_state.pop("sign_forgotten", None)
     st.subheader("Yours to keep, ours to forget", anchor=False)
+    st.caption(privacy)
     if said := st.session_state.get("sign_enrolled"):
         kind, text = said
         (st.success if kind == "done" else st.error)(plain(text), icon=":material/how_to_reg:")

@@ -32,7 +32,7 @@ FILE = "our-movements"
 
 def show_movement(privacy: str) -> None:
     """The pad with a clock, who has drawn how often, and the way to training."""
-    left, right = st.columns([1.15, 1], gap="large")
+    left, right = st.columns([1.2, 1], gap="medium")
     with left:
         st.markdown(f"**Make a data set of your own.** Everybody draws the same thing for {SECONDS} seconds, {EACH} "
                     "times. What tells you apart then is not what you draw, but how.")

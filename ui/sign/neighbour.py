@@ -26,7 +26,7 @@ def show_neighbour(settings: Settings, privacy: str) -> None:
     yours = book().yours
     mine = seen_by(settings.entry, yours)
     typical = int(np.argmin(np.median(between(settings, mine, mine), axis=1)))
-    left, right = st.columns([1.15, 1], gap="large")
+    left, right = st.columns([1.2, 1], gap="medium")
     with left:
         name = show_who()
         with st.container(horizontal=True):
@@ -34,27 +34,39 @@ def show_neighbour(settings: Settings, privacy: str) -> None:
                               help="The owner's line stays faintly on the pad, as the best forgers of SUSIG had it.")
             practice = st.toggle("Just practising", key="sign_practice", width="content",
                                  help="Judged, but it does not count.")
-        pad("sign-pad-neighbour", lambda capture: take_signature(
-            settings.entry, book().tries, Drawing(capture, name, imitates=True, practice=practice)), colour=THEIRS,
-            ghost=ink_of(yours[typical].capture.values), trace=trace,
-            hint="Watch it signed, then forge it here")
-        st.caption(privacy)
+        place = st.container()
     tries = book().tries
     with right:
         if not tries:
             st.markdown(f"Hand the mouse or the phone to somebody. They press **▶ Watch it signed** to see signature "
                         f"{typical + 1} drawn at its true speed, as often as they like, and then try to be you.")
-            return
-        last = tries[-1]
-        theirs = [drawing for drawing in tries if drawing.who == last.who]
-        judged = judge(settings, mine, seen_by(settings.entry, theirs))
-        i = len(theirs) - 1
-        show_verdict(judged, i, f"{plain(last.who)} gets in as you", f"{plain(last.who)} stays out", OTHER)
-        st.caption(f"Try {i + 1} of {plain(last.who)}" + (", for practice: it does not count" if last.practice else "")
-                   + (f"; the last {min(settings.n, i + 1)} of n = {settings.n} signatures" if settings.n > 1 else ""))
-        show_line(judged, settings)
-    show_ladder(settings, mine, judged)
-    show_why(settings, mine, theirs[-1], judged, i)
+            said = ""
+    if tries:
+        with right:
+            said, judged, theirs = _judge_last(settings, mine, tries)
+    with place:          # last, with what came of it: on a phone the verdict stands where the finger is
+        pad("sign-pad-neighbour", lambda capture: take_signature(
+            settings.entry, book().tries, Drawing(capture, name, imitates=True, practice=practice)), colour=THEIRS,
+            ghost=ink_of(yours[typical].capture.values), trace=trace, said=said,
+            hint="Watch it signed, then forge it here")
+    if tries:
+        show_ladder(settings, mine, judged)
+        show_why(settings, mine, theirs[-1], judged, len(theirs) - 1)
+
+
+def _judge_last(settings: Settings, mine, tries: list[Drawing]) -> tuple[str, Judged, list[Drawing]]:
+    """The verdict on the last try; in a few words, with all tries of whoever made it."""
+    last = tries[-1]
+    theirs = [drawing for drawing in tries if (drawing.who, drawing.practice) == (last.who, last.practice)]
+    judged, i = judge(settings, mine, seen_by(settings.entry, theirs)), len(theirs) - 1
+    words = "gets in as you", "stays out"
+    show_verdict(judged, i, *(f"{plain(last.who)} {word}" for word in words), OTHER)
+    st.caption(f"Try {i + 1} of {plain(last.who)}" + (", for practice: it does not count" if last.practice else "")
+               + (f"; the last {min(settings.n, i + 1)} of n = {settings.n} signatures" if settings.n > 1 else ""))
+    show_line(judged, settings)
+    accepted = bool(judged.accepted[i])
+    times = judged.d[i] / judged.threshold
+    return f"{last.who} {words[not accepted]}: {times:.2f} times the line", judged, theirs
 
 
 def show_who() -> str:

@@ -43,7 +43,7 @@ def show() -> None:
                                     key="sign_step", label_visibility="collapsed", **KEPT)
         if step == "movement":
             show_movement(PRIVACY)
-            show_keep(entry)
+            show_keep(entry, PRIVACY)
             return
         body = st.container()
         st.divider()
@@ -56,7 +56,7 @@ def show() -> None:
                 {"you": show_you, "neighbour": show_neighbour, "strangers": show_strangers}[step](settings, PRIVACY)
         except (FileError, ValueError) as error:
             st.error(f"This model cannot judge it: {plain(str(error))}.", icon=":material/error:")
-        show_keep(entry)
+        show_keep(entry, PRIVACY)
 
     walk()
 

@@ -20,8 +20,7 @@ def show_verdict(judged: Judged, i: int, yes: str, no: str, looks=YOU) -> None:
     (mark, colour), text = (looks[0], yes) if accepted else (looks[1], no)
     st.markdown(f"## :{colour}[:material/{mark}: {text}]")
     sign = r"\le" if accepted else ">"
-    st.latex(rf"d = {judged.d[i]:.3g} \;{sign}\; \theta \cdot s = {judged.theta:.2f} \cdot "
-             rf"{judged.spread:.3g} = {judged.threshold:.3g}")
+    st.latex(rf"d = {judged.d[i]:.3g} \;{sign}\; {judged.threshold:.3g} = \theta s")
 
 
 def show_line(judged: Judged, settings: Settings) -> None:
@@ -32,6 +31,7 @@ def show_line(judged: Judged, settings: Settings) -> None:
             "strangers": "of strangers get in"}
     shares = ", ".join(f"{rates[kind]:.0%} {words}" for kind, words in said.items() if rates[kind] is not None)
     with st.expander("What is the line?", icon=":material/straighten:"):
+        st.latex(rf"\theta \cdot s = {judged.theta:.2f} \cdot {judged.spread:.3g} = {judged.threshold:.3g}")
         st.latex(r"d(n) = \frac1n \sum_{i=1}^{n} \min_{j} \; d_p(s_i, e_j) \;\le\; \theta \cdot s")
         own = ("the geometric mean of how much *your* signatures differ from each other and how much a typical "
                "person's do, so few signatures do not fool it" if rule.own else

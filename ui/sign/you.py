@@ -14,30 +14,33 @@ from ui.sign.judging import Settings, alike, judge
 from ui.sign.verdicts import at_levels, best_filters, show_line, show_verdict
 
 ENOUGH = 5
-FEW = {2: "Once more.", 3: "Two more.", 4: "One more."}
+FEW = {2: "Three more.", 3: "Two more.", 4: "One more."}
 
 
 def show_you(settings: Settings, privacy: str) -> None:
     """The pad beside the verdict, then ink and speed, then the quantile functions."""
-    left, right = st.columns([1.15, 1], gap="large")
+    left, right = st.columns([1.2, 1], gap="medium")
     with left:
         st.markdown(f"**Sign {ENOUGH} times**, each time the way you always do, and press *Done* after each.")
-        pad("sign-pad-you", lambda capture: take_signature(settings.entry, book().yours, Drawing(capture)),
-            hint=f"Sign here, number {len(book().yours) + 1}")
-        st.caption(privacy)
-    yours = book().yours
+        place = st.container()
+        if not book().yours:
+            st.caption(privacy)
+    yours, said = book().yours, ""
     with right:
         show_progress(len(yours))
         if not yours:
             st.markdown("A network looks at how your hand moves: how fast, in which direction, how it speeds up and "
                         "slows down. It keeps the *distribution* of all that, and compares distributions.")
-            return
-        seen = seen_by(settings.entry, yours)
-        if len(yours) > 1:
-            show_alike(settings, seen)
+        elif len(yours) == 1:
+            said = "Got it. Sign once more, and see whether you are still you."
+            st.success(said, icon=":material/draw:")
         else:
-            st.success("Got it. Sign once more, and see whether you are still you.", icon=":material/draw:")
-    show_pictures(settings, seen)
+            said = show_alike(settings, seen_by(settings.entry, yours))
+    with place:          # last, with what came of it: on a phone the verdict stands where the finger is
+        pad("sign-pad-you", lambda capture: take_signature(settings.entry, book().yours, Drawing(capture)), said=said,
+            hint=f"Sign here, number {len(yours) + 1}")
+    if yours:
+        show_pictures(settings, seen_by(settings.entry, yours))
 
 
 def show_progress(count: int) -> None:
@@ -50,13 +53,15 @@ def show_progress(count: int) -> None:
                       on_click=st.session_state.update, kwargs={"sign_step": "neighbour"})
 
 
-def show_alike(settings: Settings, seen) -> None:
-    """The last signature against those before it: the first verdict on oneself, and what to do about it."""
+def show_alike(settings: Settings, seen) -> str:
+    """The last signature against those before it: the first verdict on oneself, also returned in a few words, and what
+    to do about it."""
     yours = book().yours
     last = len(yours) - 1
     one = Settings(settings.entry, settings.p, settings.points, 1, settings.rate, settings.own)
     judged = judge(one, seen.select(np.arange(last)), seen.select([last]))
-    show_verdict(judged, 0, f"Number {last + 1} is you", f"Number {last + 1}: is that you?")
+    words = f"Number {last + 1} is you", f"Number {last + 1}: is that you?"
+    show_verdict(judged, 0, *words)
     apart, times = alike(one, seen), judged.near[0] / judged.spread
     if judged.accepted[0]:
         st.markdown(f"It lies {times:.1f} times your spread away from the nearest of the others; up to "
@@ -70,6 +75,7 @@ def show_alike(settings: Settings, seen) -> None:
                 st.button(f"Take number {i + 1} out", key=f"sign-out-{i}", icon=":material/undo:", on_click=yours.pop,
                           args=(i,))
     show_line(judged, one)
+    return f"✓ {words[0]}" if judged.accepted[0] else f"{words[1]} {times:.1f} times your spread from the others"
 
 
 def show_pictures(settings: Settings, seen) -> None:
