@@ -7,7 +7,7 @@ s is the *spread* of the claimed person. The median distance between two of thei
 few sequences say little about it, so s is the geometric mean of it and of the same for a typical calibration person;
 of a single enrolled sequence it is the typical one. (Without this, owners were sent away twice as often on people not
 calibrated on.) θ lets no more than a wanted share of those in who forged calibration people, and of strangers no
-more than a quarter of it: strangers do not try, and hold the line where few people were forged. Distances are counted
+more than half of it: strangers do not try, and hold the line where few people were forged. Distances are counted
 from nought here: a negative cosine from −1, its smallest value.
 """
 
@@ -37,8 +37,8 @@ class Rule:
     forgers: np.ndarray      # of those who tried; empty where nobody did
 
     def theta(self, rate: float) -> float:
-        """The score below which no more than this share of forgers lies, and a quarter of it of strangers."""
-        return min(_below(scores, share) for scores, share in ((self.forgers, rate), (self.strangers, rate / 4))
+        """The score below which no more than this share of forgers lies, and half of it of strangers."""
+        return min(_below(scores, share) for scores, share in ((self.forgers, rate), (self.strangers, rate / 2))
                    if len(scores))
 
     def rates(self, theta: float) -> dict[str, float | None]:
