@@ -24,6 +24,11 @@ class Class:
     process: subprocess.Popen
 
     @property
+    def log(self) -> str:
+        """What its processes said."""
+        return (self.folder.parent / f"{self.folder.name}.log").read_text("utf-8", "replace")
+
+    @property
     def secrets(self) -> dict:
         return read_json(self.folder / "class.json")
 
@@ -53,8 +58,9 @@ def running_class(folder: Path, workers: int = 1, **environment):
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "scripts.classroom", "start", "--folder", str(folder), "--port", str(port),
                "--workers", str(workers)]
-    with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL) as process:
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    with open(folder.parent / f"{folder.name}.log", "wb") as log, subprocess.Popen(
+            command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log) as process:
         try:
             running = Class(f"http://localhost:{port}", folder, process)
             running.until_up()

@@ -72,7 +72,7 @@ class Client:
         self.asks: dict[str, float] = {}                      # fragments that want to run again, and how often
         self.path, self.query, self.session, self.page_hash = "", "", "", ""
         self.runs, self.errors, self.pages, self.not_found = 0, [], {}, False
-        self.finished, self.told, self.tasks = asyncio.Event(), {}, []
+        self.finished, self.turn, self.told, self.tasks = asyncio.Event(), asyncio.Lock(), {}, []
 
     async def __aenter__(self):
         headers = {"Cookie": f"{COOKIE}={self.cookie}"} if self.cookie else {}
@@ -209,10 +209,11 @@ class Client:
         state.widget_states.widgets.extend(self.states.values())
         state.context_info.url = f"{self.address}/{self.path}"
         state.context_info.timezone = "UTC"
-        self.finished.clear()
         start = time.perf_counter()
-        await self.socket.send(message.SerializeToString())
-        await asyncio.wait_for(self.finished.wait(), timeout)
+        async with self.turn:                                # a session runs one script at a time
+            self.finished.clear()
+            await self.socket.send(message.SerializeToString())
+            await asyncio.wait_for(self.finished.wait(), timeout)
         return time.perf_counter() - start
 
     async def _again(self) -> None:
@@ -221,7 +222,7 @@ class Client:
             await asyncio.sleep(0.25)
             for fragment, every in list(self.asks.items()):
                 now = time.monotonic()
-                if self.finished.is_set() and now - last.setdefault(fragment, now) >= every:
+                if not self.turn.locked() and now - last.setdefault(fragment, now) >= every:
                     last[fragment] = now
                     with suppress(TimeoutError):
                         await self._run(60, fragment)

@@ -1,0 +1,186 @@
+"""Thirty students at once, by protocol: real web-socket clients of Streamlit's messages, no browser, during a training.
+
+Each opens a page or does something on it every five seconds, across all pages, for five minutes. Told are the median
+and the 95th percentile of opening and acting, processor and memory of the app, and every error.
+
+    python -m scripts.class_load [--students 30] [--minutes 5] [--every 5] [--workers 1] [--no-training] [--seed 0]
+
+``--every 0`` waits for nothing: how much gets done in a second is then what the server can do. Exits with 0 where
+nobody saw an error, p95 of an act is at most 1.5 s and of an opening 4 s, and memory at most 2.5 GB per process and flat
+(its mean over the last fifth within 1.1 times that over the second fifth).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import random
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import psutil
+
+from tests.support.classroom import Class, running_class
+from tests.support.client import Client, Widget
+from tests.support.views import PAGES
+
+ACT, OPEN, MEMORY, FLAT = 1.5, 4.0, 2.5 * 2**30, 1.1
+HARMLESS = ("Another pair", "Present", "An owner", "A stranger", "A false claim", "Enrol three people",
+            "The best filter", "The weakest filter")       # buttons that a student may press again and again
+
+
+def some_value(widget: Widget, chance: random.Random):
+    """A value that the widget may have."""
+    proto = widget.proto
+    match widget.kind:
+        case "checkbox":
+            return not proto.default
+        case "selectbox" | "radio":
+            return chance.choice([getattr(option, "content", option) for option in proto.options])
+        case "button_group":
+            return chance.choice([option.content for option in proto.options])
+        case "slider":
+            if proto.options:
+                return chance.choice(list(proto.options))
+            steps = max(1, int((proto.max - proto.min) / (proto.step or 1)))
+            return proto.min + chance.randint(0, min(steps, 100)) * (proto.step or 1)
+    return None
+
+
+def usable(client: Client) -> list[Widget]:
+    """What a student would touch: no form, no button that deletes or starts a training."""
+    return [widget for widget in client.widgets("checkbox", "selectbox", "button_group", "slider", "button")
+            if not getattr(widget.proto, "form_id", "") and (widget.kind != "button" or widget.label in HARMLESS)
+            and (widget.kind in ("button", "checkbox", "slider") or len(widget.proto.options) > 1)
+            and widget.label not in ("Presenter",)]
+
+
+async def student(room: Class, number: int, options, until: float, told: dict) -> None:
+    """One person: opens a page, does two things there, opens the next."""
+    chance = random.Random(1000 * options.seed + number)
+    cookie = await asyncio.to_thread(room.join, f"student {number}")
+    await asyncio.sleep(chance.uniform(0, max(options.every, 1)))
+    pages, step, at = list(PAGES), 0, ""
+    chance.shuffle(pages)
+    while time.monotonic() < until:
+        try:
+            async with Client(room.address, cookie) as client:
+                client.keep_fragments_alive()
+                while time.monotonic() < until:
+                    begun, touch = time.monotonic(), None
+                    if step % 3 and (able := usable(client)):
+                        touch = chance.choice(able)
+                        took = await client.act(touch, some_value(touch, chance))
+                    else:
+                        at = pages[(step // 3) % len(pages)]
+                        took = await client.open(at)
+                    if client.errors:
+                        raise RuntimeError(client.errors[-1])
+                    told["act" if touch else "open"].append((time.monotonic(), took, at, touch.label if touch else ""))
+                    step += 1
+                    await asyncio.sleep(max(0.0, options.every - (time.monotonic() - begun)))
+        except Exception as error:
+            told["errors"].append(f"student {number} at {at or 'home'}: {type(error).__name__} {str(error)[:150]}")
+            step += 1
+            await asyncio.sleep(1)
+
+
+async def train(room: Class) -> None:
+    """The lecturer starts a training that lasts longer than the class."""
+    async with Client(room.address, await asyncio.to_thread(room.lecturer)) as client:
+        await client.open("train")
+        await client.act(client.find("number_input", "Iterations"), 10_000)
+        await client.act(client.find("button", "Start training"))
+        if client.errors:
+            raise RuntimeError(client.errors[-1])
+
+
+async def watch(room: Class, until: float, told: dict) -> None:
+    """Memory and processor time of the app's processes, and the training's apart, every two seconds."""
+    def all_of_them():
+        for process in [psutil.Process(room.process.pid), *psutil.Process(room.process.pid).children(recursive=True)]:
+            try:
+                yield process, " ".join(process.cmdline())
+            except psutil.Error:
+                continue
+
+    before: dict[int, float] = {}
+    while time.monotonic() < until:
+        memory = spent = 0.0
+        for process, command in all_of_them():
+            try:
+                if "ui.library.worker" in command or "ui.library.scheduler" in command:
+                    continue
+                memory += process.memory_info().rss
+                now = sum(process.cpu_times()[:2])
+                spent += now - before.get(process.pid, now)
+                before[process.pid] = now
+            except psutil.Error:
+                continue
+        told["memory"].append((time.monotonic(), memory))
+        told["cpu"].append(spent / 2)
+        await asyncio.sleep(2)
+
+
+def late(values: list[float], share: float) -> float:
+    return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
+
+
+async def play(room: Class, options, told: dict) -> float:
+    if not options.no_training:
+        await train(room)
+    start = time.monotonic()
+    until = start + 60 * options.minutes
+    await asyncio.gather(watch(room, until, told), *(student(room, i, options, until, told)
+                                                     for i in range(options.students)))
+    return start
+
+
+def report(told: dict, start: float, options) -> int:
+    seconds, good = 60 * options.minutes, not told["errors"]
+    print(f"{options.students} students, {options.workers} workers, {seconds:.0f} s, every {options.every:g} s, "
+          f"{'without' if options.no_training else 'during'} a training")
+    for kind, most in (("open", OPEN), ("act", ACT)):
+        times = [took for _, took, *_ in told[kind]]
+        good &= late(times, 0.95) <= most
+        print(f"{kind:5} {len(times):6} times: median {late(times, 0.5):.2f} s, p95 {late(times, 0.95):.2f} s "
+              f"(at most {most:g}), slowest {max(times, default=0):.2f} s")
+        by_page: dict[str, list[float]] = {}
+        for _, took, page, _ in told[kind]:
+            by_page.setdefault(page or "home", []).append(took)
+        print("      p95 by page: " + ", ".join(f"{page} {late(each, 0.95):.2f}" for page, each in
+                                              sorted(by_page.items(), key=lambda item: -late(item[1], 0.95))))
+    memory = told["memory"]
+    parts = [statistics.mean([used for at, used in memory if i / 5 <= (at - start) / seconds < (i + 1) / 5] or [0])
+             for i in (1, 4)]
+    peak = max(used for _, used in memory)
+    good &= peak <= MEMORY * options.workers and parts[1] <= FLAT * parts[0]
+    print(f"memory of the app: at most {peak / 2**30:.2f} GB, last fifth over second fifth {parts[1] / parts[0]:.2f}; "
+          f"processor {statistics.mean(told['cpu']):.2f} cores; {len(told['open']) + len(told['act'])} done, "
+          f"{(len(told['open']) + len(told['act'])) / seconds:.1f} per second")
+    print(f"{len(told['errors'])} errors", *told["errors"][:20], sep="\n  ")
+    return int(not good)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--students", type=int, default=30)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--every", type=float, default=5)
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-training", action="store_true")
+    options = parser.parse_args()
+    told: dict = {"open": [], "act": [], "errors": [], "memory": [], "cpu": []}
+    with tempfile.TemporaryDirectory() as home, running_class(Path(home) / "class", options.workers) as room:
+        start = asyncio.run(play(room, options, told))
+        if told["errors"]:
+            told["errors"] += [line for line in room.log.splitlines() if "Error" in line][-10:]
+    return report(told, start, options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
