@@ -6,7 +6,7 @@ and the 95th percentile of opening and acting, processor and memory of the app, 
     python -m scripts.class_load [--students 30] [--minutes 5] [--every 5] [--workers 1] [--no-training] [--seed 0]
 
 ``--every 0`` waits for nothing: how much gets done in a second is then what the server can do. Exits with 0 where
-nobody saw an error, p95 of an act is at most 1.5 s and of an opening 4 s, and memory at most 2.5 GB per process and flat
+nobody saw an error, p95 of an act is at most 1.5 s and of an opening 4 s, and memory at most 2.5 GB a process and flat
 (its mean over the last fifth within 1.1 times that over the second fifth).
 """
 
