@@ -261,6 +261,18 @@ def test_what_is_shared_is_shared_by_a_button_and_stays_its_owners(room, ann):
     assert asyncio.run(look())[0] == before
 
 
+def test_a_person_of_a_data_set_is_embedded_in_another_process_and_enrolled(room):
+    async def enrol():
+        async with Client(room.address, room.join("Cat")) as client:
+            await client.open("desk", "model=gait+%C2%B7+HAPT")
+            await client.act(client.find("button_group", "From"), "Data or file")
+            await client.act(client.find("button", "Enrol"))
+            assert not client.errors, room.log[-2000:]
+            return client.text
+
+    assert "is enrolled with" in asyncio.run(enrol())
+
+
 def test_the_lecturer_sees_all_and_can_stop(room, ann):
     lecturer = room.lecturer()
 

@@ -110,12 +110,12 @@ def of_data(entry: Entry, data: str, subject: str) -> Sequences:
         recordings = recordings.select(index=np.arange(min(len(recordings), MOST_RECORDINGS)))
         try:
             with st.spinner("Embedding …"):
-                seen = in_child(elsewhere.embedded, str(entry.folder), recordings)
+                values, sources = in_child(elsewhere.embedded, str(entry.folder), recordings)
         except ValueError as error:
             raise RecordingsError(f"this model cannot take these recordings: {error}") from None
         if len(kept) >= 32:
             kept.pop(next(iter(kept)))
-        kept[key] = Sequences(seen.values, seen.sources)
+        kept[key] = Sequences(torch.from_numpy(values), sources)
     return kept[key]
 
 

@@ -43,10 +43,14 @@ def check_model(folder: Path) -> None:
 
 
 def embedded(folder: str, recordings: Recordings):
-    """What the model in a folder sees in recordings."""
+    """What the model in a folder sees in recordings: embeddings (n, *shape), and the recording that each was cut from.
+
+    Arrays, no tensors: PyTorch would hand those over by a socket that the other process may not open.
+    """
     from qpwl_core.models.model import load_model
 
-    return load_model(folder).embed(recordings)
+    seen = load_model(folder).embed(recordings)
+    return seen.values.numpy(), seen.sources
 
 
 def responses(folder: str, one: Recordings):
