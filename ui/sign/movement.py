@@ -36,8 +36,7 @@ def show_movement(privacy: str) -> None:
     with left:
         st.markdown(f"**Make a data set of your own.** Everybody draws the same thing for {SECONDS} seconds, {EACH} "
                     "times. What tells you apart then is not what you draw, but how.")
-        task = st.segmented_control("Task", list(TASKS), format_func=TASKS.get, default="circles", required=True,
-                                    key="sign_task", **KEPT)
+        task = st.selectbox("Task", list(TASKS), format_func=TASKS.get, key="sign_task", width=230, **KEPT)
         name = _who()
         pad("sign-pad-move", lambda capture: _take(capture, name, task), seconds=SECONDS,
             hint=f"{TASKS[task]} for {SECONDS} seconds", label=(
