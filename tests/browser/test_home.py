@@ -14,3 +14,5 @@ def test_in_a_browser(visit):
     page.get_by_role("slider", name="Order p").focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("p=2.5"), timeout=60_000)
+    page.locator(".js-plotly-plot .main-svg").nth(3).wait_for(state="attached")
+    page.wait_for_timeout(1500)                # the picture below is drawn a second later; `visit` hears what it says

@@ -17,6 +17,9 @@ CUT = """
 formulas => {
   const main = document.querySelector('[data-testid="stMain"]'), found = [], edge = main.getBoundingClientRect();
   const says = box => (box.innerText || box.getAttribute('aria-label') || '').replace(/\\s+/g, ' ').slice(0, 60);
+  const levels = [...main.querySelectorAll('h1, h2, h3, h4, h5, h6')].filter(box => box.checkVisibility()).map(
+    box => Number(box.tagName[1]));
+  if (levels.some((level, i) => level > (levels[i - 1] ?? 0) + 1)) found.push(`headings skip a level: ${levels}`);
   if (main.scrollWidth > main.clientWidth + 1) found.push(`the page scrolls sideways: ${main.scrollWidth}`);
   let inside = '[data-testid="stTable"], [data-testid="stDataFrame"], [data-testid="stCode"], ' +
     '[data-baseweb="select"], ' +

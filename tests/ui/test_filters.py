@@ -44,7 +44,7 @@ def test_the_ranking_on_screen_is_the_cores():
     assert f"{pairs.genuine.sum():,} genuine" in said(page)
     page.segmented_control(key="filters_view").set_value("one").run()
     assert not page.exception
-    assert f"Filter {aucs.argmax() + 1}: AUC {aucs.max():.3f}, number 1 of {len(aucs)}" in said(page)
+    assert f"Filter {aucs.argmax() + 1}: AUC {aucs.max():.3f} over all pairs, number 1 of {len(aucs)}" in said(page)
 
 
 def test_every_shipped_model_opens_in_every_view():

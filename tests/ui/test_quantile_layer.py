@@ -12,6 +12,7 @@ import ui.library.models
 from qpwl_core.data.datasets import load_dataset
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
+from qpwl_core.transport.approximation import even_levels, quantiles_at
 from qpwl_core.transport.distances import wasserstein
 from qpwl_core.transport.quantiles import empirical_quantiles
 from tests.support.pages import figures_on
@@ -81,7 +82,7 @@ def test_it_opens_on_a_walk_that_a_network_has_seen():
 
 def test_every_source_in_every_view_and_at_extremes():
     page = opened()
-    for view, count in zip(VIEWS, (1, 3, 4, 2), strict=True):
+    for view, count in zip(VIEWS, (1, 3, 5, 2), strict=True):
         for source in SOURCES:
             set_state(page, ql_view=view, ql_source=source)
             assert charts(page) == count
@@ -238,10 +239,26 @@ def test_no_model_and_a_broken_one(monkeypatch, tmp_path):
     assert "No model is at hand" in page.info[0].value
     assert charts(page) == 1
     set_state(page, ql_levels="learned", ql_view="Distance of two")
-    assert charts(page) == 4
+    assert charts(page) == 5
     broken.mkdir(parents=True)
     (broken / "card.json").write_bytes((shipped / "gait-hapt-qp-wl" / "card.json").read_bytes())
     (broken / "model.safetensors").write_bytes(b"no weights")
     page = opened(ql_view="How many points")
     assert "cannot be read" in page.info[0].value
     assert charts(page) == 3
+
+
+def test_what_p_and_m_do_to_one_pair_is_the_cores():
+    page = set_state(opened(), ql_view="Distance of two", ql_source="Numbers", p=2.0, M=4)
+    x, y = (torch.tensor(parse_numbers(text)) for text in EXAMPLES)
+    over_p, over_m = (next(figure for figure in figures_on(page) if figure["layout"]["xaxis"]["title"]["text"] == name)
+                      for name in ("order p", "sampling points M"))
+
+    def w(m, p):
+        levels = even_levels(m)
+        return wasserstein(quantiles_at(x, levels)[None], quantiles_at(y, levels)[None], levels, p).item()
+
+    assert over_p["data"][-1]["x"] == [2.0]
+    assert over_p["data"][-1]["y"] == pytest.approx([w(4, 2.0)])
+    assert over_m["data"][-1]["x"] == [4]
+    assert over_m["data"][0]["y"] == pytest.approx([w(m, 2.0) for m in over_m["data"][0]["x"]])

@@ -79,14 +79,18 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, 
     letter_of = dict(zip(nearest, letters, strict=True))
     masked = [letter_of[name] for name in decision.names[:len(letters)]]
     colours = {letter: COLOURS[i % len(COLOURS)] for i, letter in enumerate(letters)}
-    st.markdown("## Who is it?")
+    st.markdown("# Who is it?")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        guess = st.segmented_control("Your guess", [*letters, STRANGER], key=f"desk-guessed-{key[1]}-{key[2]}-{key[3]}",
-                                     width="content")
+        for i, answer in enumerate((*letters, STRANGER), 1):
+            if st.button(answer, key=f"desk-guess-{i}", shortcut=str(i)):
+                st.session_state["desk_guessed"] = key, answer
+        of, guess = st.session_state.get("desk_guessed", (None, None))
+        guess = guess if of == key else None
         reveal = st.button("Reveal", type="primary", icon=":material/visibility:", disabled=guess is None,
                            key="desk-reveal", shortcut="Enter")
         score([guess for guess, _ in revealed.values() if guess is not None], [right for _, right in revealed.values()],
               "Desk")
+        st.markdown(f"Your guess: **{guess}**." if guess else "What does the audience say?", width="content")
     if reveal:
         named = next((name for name, letter in letter_of.items() if letter == guess), guess)
         desk.record(decision, truth, named)  # the decision is made now, and the guess counts

@@ -12,7 +12,7 @@ from ui.desk.knocking import choose_n, choose_threshold, show_knocking
 from ui.desk.scene import Scene, set_scene
 from ui.library.models import choose_model
 from ui.shell.frame import KEPT, setup_page
-from ui.shell.presenter import presenter_switch
+from ui.shell.presenter import presenter_switch, presenting
 from ui.shell.text import plain
 
 VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
@@ -35,10 +35,12 @@ def show_audience(scene: Scene) -> None:
     if not scene.people or not scene.gallery:
         show_enrolled(scene)
         return
-    with st.expander("Threshold and number of sequences", icon=":material/tune:"):
+    stage, below = st.container(), st.expander("Threshold and number of sequences", icon=":material/tune:")
+    with below:                                   # the question and its answer come first, what can be set below
         n = choose_n()
         threshold = choose_threshold(scene, n, claim=False)
-    audience(scene, n, threshold)
+    with stage:
+        audience(scene, n, threshold)
 
 
 def show_log(scene: Scene) -> None:
@@ -57,13 +59,16 @@ def show_log(scene: Scene) -> None:
 
 def show() -> None:
     """The whole page."""
-    setup_page("Enrolment desk", "Someone knocks. Do we know them, and do they get in?")
-    presenter = presenter_switch()
-    place = st.expander("Model", icon=":material/tune:") if presenter else None
-    if (entry := choose_model(gallery=False, place=place)) is not None:
-        view = "audience" if presenter else st.segmented_control(
-            "View", list(VIEWS), format_func=VIEWS.get, default="desk", required=True, key="desk-view",
-            label_visibility="collapsed", **KEPT)
+    setup_page("Enrolment desk", "Someone knocks. Do we know them, and do they get in?", bare=presenting())
+    presenter, place = presenter_switch(), None
+    if presenter:
+        stage, place = st.container(), st.expander("Model", icon=":material/tune:")
+    if (entry := choose_model(gallery=False, place=place)) is None:
+        return
+    view = "audience" if presenter else st.segmented_control(
+        "View", list(VIEWS), format_func=VIEWS.get, default="desk", required=True, key="desk-view",
+        label_visibility="collapsed", **KEPT)
+    with stage if presenter else st.container():
         try:
             {"desk": show_desk, "audience": show_audience, "log": show_log}[view](set_scene(entry))
         except FileError as error:

@@ -7,11 +7,12 @@ import streamlit as st
 
 from ui.filters.responses import show_firing
 from ui.filters.views import all_of_them, one_large
-from ui.library.comparisons import ranking_of
+from ui.library.comparisons import filter_interval, ranking_of
 from ui.library.models import choose_model, gallery_or_stop
 from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_people, choose_points, forget_unknown, try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
+from ui.shell.words import AUC_KINDS, glossary, why_aucs_differ
 
 VIEWS = {"all": "All filters", "one": "One filter, large", "fires": "Where it fires"}
 
@@ -25,6 +26,7 @@ def show() -> None:
     gallery = gallery_or_stop(entry)
     test = gallery.part("test")
     people = test.people
+    glossary("AUC", "genuine", "imposter", "gallery", "Q̄", "M", "p")
 
     @st.fragment
     def explore() -> None:
@@ -58,9 +60,11 @@ def show() -> None:
         if view == "all":
             all_of_them(gallery, found, chosen, best_first, points, p)
         elif view == "one":
-            st.subheader(f"{gallery.filter_name(number - 1).capitalize()}: "
-                         f"AUC {found.aucs[number - 1]:.3f}, number {options.index(number) + 1} of "
-                         f"{len(options)}")
+            st.subheader(f"{gallery.filter_name(number - 1).capitalize()}: AUC {found.aucs[number - 1]:.3f} over all "
+                         f"pairs, number {options.index(number) + 1} of {len(options)}")
+            low, high = filter_interval(str(entry.folder), entry.card["sha256"], points, p, number - 1, test)
+            st.caption(f"With other people in place of these {found.people} it could have been {low:.3f} to {high:.3f} "
+                       f"(95 % interval, people resampled). {AUC_KINDS['all pairs']}")
             one_large(gallery, number, chosen, points)
         else:
             of_network = (number - 1) % gallery.filters           # of a pyramid the same filter looks at every piece
@@ -68,3 +72,4 @@ def show() -> None:
             show_firing(entry, of_network)
 
     explore()
+    why_aucs_differ()

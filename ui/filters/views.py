@@ -14,6 +14,7 @@ from ui.library.comparisons import Ranking
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.palette import colours_of
+from ui.shell.words import AUC_KINDS
 
 BEST = 12                # filters that are shown at first
 THIN = 40                # sequences of one person that are drawn
@@ -43,7 +44,8 @@ def all_of_them(gallery: Gallery, found: Ranking, chosen: list[str], best_first:
     chart(overview(found.aucs, shown, means, levels, colours), "filters-all",
           f"Bars: AUC of each of {len(best_first)} filters alone. Small pictures of {len(shown)} filters: the mean "
           f"quantile function of {len(chosen)} people in each", means_table, on_click=picked)
-    st.caption(f"Measured on {found.sequences} sequences of {found.people} test people, {found.genuine:,} genuine and "
+    st.caption(f"{AUC_KINDS['all pairs']} Measured on {found.sequences} sequences of {found.people} test people, "
+               f"{found.genuine:,} genuine and "
                f"{found.imposters:,} imposter pairs; 0.5 is guessing. The best filter alone reaches "
                f"{found.aucs.max():.3f}, the middle one {np.median(found.aucs):.3f}. Above each picture its number and "
                "AUC; it is scaled to its own range, and a line is a person's mean. Click a bar or a picture.")

@@ -48,6 +48,12 @@ def ranking(folder: str, checksum: str) -> pd.DataFrame:
     return table.sort_values("auc", ascending=False, kind="stable", ignore_index=True)
 
 
+def ranked_on(gallery) -> str:
+    """Who decides which filter is the best: calibration people, or the test people where there are too few others."""
+    few = [part for part in ("calibration", "test") if len(gallery.part(part).people) > 1]
+    return f"{len(gallery.part(few[0]).people)} {few[0]} people" if few else "nobody"
+
+
 @st.cache_data(max_entries=8, show_spinner=False)
 def typical_seed(folder: str, checksum: str, k: int, tries: int = 50) -> int:
     """The seed of a typical triple: in filter k the stranger is farther by as much as in the median of so many."""
@@ -87,7 +93,9 @@ def learned(entry: Entry) -> None:
         one, other = people.subjects[index[0]], people.subjects[index[2]]
         st.caption(f"Draw {number}: two people, drawn at random; the same number shows the same two again. "
                    f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
-                   f"Filter {k + 1} of {len(table)} is shown because it tells *other* people apart best.")
+                   f"Filter {k + 1} of {len(table)} is shown because it tells *other* people apart best: AUC "
+                   f"{table['auc'][0]:.3f} over all pairs of sequences of {ranked_on(gallery_of(entry))}. The page "
+                   "Filters ranks on the people here.")
     seen = people.embeddings()
     values = seen.values[index]                                                       # (3, K, M+2)
     same, different = (wasserstein(values[0], values[i], seen.levels, p, per_filter=True).numpy() for i in (1, 2))

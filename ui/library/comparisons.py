@@ -8,9 +8,10 @@ import numpy as np
 import streamlit as st
 
 from qpwl_core.common.bounds import PICTURE_SEQUENCES
+from qpwl_core.evaluation.bootstrap import percentiles, resample_people, resampled_pairs_auc
 from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, filter_aucs, pairs_of, some_of_each
 from qpwl_core.models.gallery import Gallery
-from qpwl_core.transport.distances import MEASURES
+from qpwl_core.transport.distances import MEASURES, pairwise_wasserstein
 from ui.library.tuning import distances_by
 
 SEQUENCES = 200          # that filters are ranked on: all pairs of so many are done in a moment
@@ -30,12 +31,30 @@ class Ranking:
 @st.cache_data(max_entries=64, show_spinner=False)
 def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: Gallery) -> Ranking:
     """How well each filter alone tells the test people apart."""
-    each = max(2, SEQUENCES // max(1, len(_test.people)))
-    few = _test.select(some_of_each(_test.subjects, _test.sources, each)[:PICTURE_SEQUENCES])
-    pairs, seen = pairs_of(few.subjects, few.sources), few.embeddings(points)
-    genuine = int(pairs.genuine.sum())
+    few, pairs = _ranked_on(_test)
+    seen, genuine = few.embeddings(points), int(pairs.genuine.sum())
     return Ranking(filter_aucs(seen.values, seen.levels, pairs, p), len(few), len(few.people), genuine,
                    len(pairs) - genuine)
+
+
+@st.cache_data(max_entries=256, show_spinner=False)
+def filter_interval(folder: str, checksum: str, points: int | None, p: float, k: int,
+                    _test: Gallery) -> tuple[float, float]:
+    """The 95 % interval of the AUC of filter k (from 0) in the ranking, with the test people resampled."""
+    few, pairs = _ranked_on(_test)
+    seen = few.embeddings(points)
+    distances = pairs.of(pairwise_wasserstein(*[seen.values[:, k:k + 1]] * 2, seen.levels, p).numpy())
+    names, person = np.unique(few.subjects, return_inverse=True)
+    found = resampled_pairs_auc(distances, pairs.genuine, person[pairs.first], person[pairs.second],
+                                resample_people(len(names), 500))
+    return percentiles(found[np.isfinite(found)])
+
+
+def _ranked_on(test: Gallery) -> tuple[Gallery, Pairs]:
+    """Some sequences of every test person, and all their pairs: what filters are ranked on."""
+    each = max(2, SEQUENCES // max(1, len(test.people)))
+    few = test.select(some_of_each(test.subjects, test.sources, each)[:PICTURE_SEQUENCES])
+    return few, pairs_of(few.subjects, few.sources)
 
 
 @dataclass(frozen=True)

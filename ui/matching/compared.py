@@ -23,15 +23,14 @@ from ui.library.tuning import part_of, trials_by
 from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import DASHES
-from ui.shell.presenter import presenting
 from ui.shell.text import plain
 from ui.shell.words import help_for
 
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 
 
-def choose_models() -> list[Entry]:
-    """The models compared, chosen in the sidebar; those for the same data as the first one are offered first."""
+def choose_models(place=None) -> list[Entry]:
+    """The models compared, chosen in the sidebar or at ``place``; those for the same data as the first one first."""
     at_hand = {entry.id: entry for entry in entries() if entry.has_gallery}
     if not at_hand:
         st.info("No model with held-out people is at hand. Train one, it takes a minute.",
@@ -48,10 +47,9 @@ def choose_models() -> list[Entry]:
     ours = [i for i in alike if at_hand[i].method in ("qp-wl", "qp-npl") and at_hand[i].kind == "ships"]
     default = ours if ours and first.kind == "ships" else [first.id, *ours]   # what others brought is no default
     options, labels = alike + [i for i in at_hand if i not in alike], distinct_titles(at_hand.values())
-    place = st.expander("Models", icon=":material/tune:") if presenting() else st.sidebar
-    chosen = place.multiselect("Models", options, default[:2], key="models",
-                                    format_func=labels.__getitem__, **KEPT,
-                                    help="Any number together. Those for the same data are offered first.")
+    chosen = (place or st.sidebar).multiselect("Models", options, default[:2], key="models",
+                                               format_func=labels.__getitem__, **KEPT,
+                                               help="Any number together. Those for the same data are offered first.")
     if not chosen:
         st.info("Choose one or more models in the sidebar.", icon=":material/checklist:")
     return [at_hand[i] for i in chosen]
@@ -64,8 +62,7 @@ def _data_of(entry: Entry) -> tuple:
 def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
     own = next((entry.card["config"]["p"] for entry in chosen if METHODS[entry.method].distance == "wasserstein"), 1.0)
-    row = st.expander("n, p and M", icon=":material/tune:") if presenting() else st.container()
-    with row.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
         n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
                                  width="content", help=help_for("n"))
         drawn = st.selectbox("Draw", range(11), key="draw", format_func=lambda i: f"only {i}" if i else "all ten",

@@ -11,7 +11,7 @@ from ui.library.models import gallery_of
 from ui.matching.compared import Compared, first_threshold, span
 from ui.matching.verification_figures import distances_of_kinds, nearest_people
 from ui.shell.charts import chart
-from ui.shell.people import named
+from ui.shell.people import called
 from ui.shell.presenter import balanced, score, visitor_and_seed
 from ui.shell.text import plain
 
@@ -30,13 +30,12 @@ class Question:
     truth: str
 
 
-def verify(models: list[Compared], n: int, draw: int | None) -> None:
+def verify(models: list[Compared], n: int) -> None:
     """Someone claims to be a person: is it them?"""
-    model = models[0]
-    _present(model, n, _claim, "present-claim")
+    _present(models[0], n, _claim, "present-claim")
 
 
-def identify(models: list[Compared], n: int, draw: int | None) -> None:
+def identify(models: list[Compared], n: int) -> None:
     """Someone comes: who of the nearest is it, if anybody?"""
     _present(models[0], n, _who, "present-who")
 
@@ -58,17 +57,19 @@ def _present(model: Compared, n: int, ask, key: str) -> None:
                 st.session_state[f"{key}-guess"] = place, answer
         guess = st.session_state.get(f"{key}-guess", (None, None))
         guess = guess[1] if guess[0] == place else None
-        if st.button("Reveal", key=f"{key}-reveal", type="primary", icon=":material/visibility:", shortcut="Enter"):
-            revealed[place] = guess, question.right, question.decided
+        # A callback runs before the page is drawn again: the score above knows of it, too.
+        st.button("Reveal", key=f"{key}-reveal", type="primary", icon=":material/visibility:", shortcut="Enter",
+                  on_click=revealed.update, args=({place: (guess, question.right, question.decided)},))
+        if place not in revealed:
+            st.markdown(f"Your guess: **{plain(guess)}**." if guess else "What does the audience say?", width="content")
     with heading:
         if place in revealed:
             given = revealed[place][0]
-            st.markdown(f"## :{'green' if question.decided == question.right else 'red'}[{plain(question.decided)}]")
+            st.markdown(f"# :{'green' if question.decided == question.right else 'red'}[{plain(question.decided)}]")
             said = "" if given is None else f" The audience was {'right' if given == question.right else 'wrong'}."
             st.markdown(f"**{question.truth}**{said}")
         else:
-            st.markdown(f"## {question.asked}")
-            st.markdown(f"Your guess: **{plain(guess)}**. Now *Reveal*." if guess else "What does the audience say?")
+            st.markdown(f"# {question.asked}")
     chart(figure(threshold if place in revealed else None), f"{key}-picture", question.asked)
 
 
@@ -84,7 +85,7 @@ def _drawn(model: Compared, visitor: int, seed: int) -> tuple[bool, int, int, np
 
 def _claim(model: Compared, n: int, visitor: int, seed: int, threshold: float):
     genuine, person, draw, random = _drawn(model, visitor, seed)
-    people, names = model.trials.people, named(gallery_of(model.entry).people)
+    people, names = model.trials.people, called(gallery_of(model.entry).people)
     others = [i for i in range(len(people)) if i != person]
     claimed = person if genuine else int(random.choice(others))
     distance = float(model.trials.scores[draw, n - 1, person, claimed])
@@ -97,7 +98,7 @@ def _claim(model: Compared, n: int, visitor: int, seed: int, threshold: float):
 
 def _who(model: Compared, n: int, visitor: int, seed: int, threshold: float):
     enrolled, person, draw, _ = _drawn(model, visitor, seed)
-    people, names = model.trials.people, named(gallery_of(model.entry).people)
+    people, names = model.trials.people, called(gallery_of(model.entry).people)
     distances = model.trials.scores[draw, n - 1, person].copy()
     if not enrolled:
         distances[person] = np.inf                                       # a stranger: everybody else is enrolled

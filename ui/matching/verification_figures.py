@@ -82,7 +82,7 @@ def distances_of_kinds(genuine, imposter, distance: float, threshold: float | No
     drawn.layout.shapes[0].line = {"color": "#CC79A7", "width": 5}
     if threshold is not None:
         drawn.add_vline(x=threshold, line={"color": "#0072B2", "width": 3, "dash": "dash"})
-    return drawn.update_layout(height=360, font={"size": 16})
+    return drawn.update_layout(height=320, font={"size": 16})
 
 
 def nearest_people(names: list[str], distances, threshold: float | None) -> go.Figure:
@@ -91,5 +91,5 @@ def nearest_people(names: list[str], distances, threshold: float | None) -> go.F
             "marker": {"color": "#0072B2"}, "hovertemplate": "%{y}: %{x:.4g}<extra></extra>"}
     shown = {} if threshold is None else line_at(threshold, {"color": IMPOSTER, "width": 3, "dash": "dash"},
                                                  "threshold")
-    return figure([bars], height=340, font={"size": 16}, xaxis={"title": "distance d(n): smaller is closer"},
+    return figure([bars], height=300, font={"size": 16}, xaxis={"title": "distance d(n): smaller is closer"},
                   yaxis={"autorange": "reversed", "type": "category"}, **shown)

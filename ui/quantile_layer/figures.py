@@ -132,10 +132,21 @@ def cost_by_level(r: np.ndarray, share: np.ndarray, p: float) -> go.Figure:
 def order_curve(orders: np.ndarray, distances: np.ndarray, largest: float, p: float, here: float) -> go.Figure:
     """W_p over p, with the present p, and the largest difference, which it grows towards."""
     return _figure([
-        _line(orders, distances, "W", SKY, "p = %{x:g}: %{y:.4g}"),
+        _line(orders, distances, "W", SKY, "p = %{x:g}: %{y:.4g}", knots=7),
         _line([1, 8], [largest, largest], "largest difference (p → ∞)", FAINT, "%{y:.4g}", 2, "dot"),
         _dots([p], [here], "now", {"color": RED, "size": 12}, "now: %{y:.4g}", showlegend=False),
     ], 360, _axis("order p", [0.9, 8.1]), _axis("distance", [0, (largest or 1.0) * 1.1]))
+
+
+def points_curve(points: list[int], distances: list[float], exact: float, now: int, here: float) -> go.Figure:
+    """W over M at even levels, with the present one, and what it comes to with all samples (from Q̃)."""
+    ticks = [1, 2, 4, 8, 16, 32, 64]
+    return _figure([
+        _line(points, distances, "W", SKY, "M = %{x}: %{y:.4g}", knots=7),
+        _line([1, 64], [exact, exact], "from Q̃", FAINT, "from Q̃: %{y:.4g}", 2, "dot"),
+        _dots([now], [here], "now", {"color": RED, "size": 12}, "now, M = %{x}: %{y:.4g}", showlegend=False),
+    ], 360, _axis("sampling points M", [-0.05, math.log10(70)], type="log", tickvals=ticks),
+        _axis("distance", [0, (max(*distances, exact, here) or 1.0) * 1.1]))
 
 
 def outline(values: np.ndarray, mass: np.ndarray, top: float) -> tuple[np.ndarray, np.ndarray]:

@@ -156,32 +156,54 @@ def distance(one: Samples, model: Entry | None) -> None:
         chart(figures.area_between(a.numpy(), b.numpy(), levels.numpy(), colours), "ql-area",
               f"Two quantile functions and the area between them; W of order {p:g} is {w:.4f}.",
               pd.DataFrame({"level": levels, "first": a, "second": b}))
+    over_p_and_m(x, y, levels, p, w, exact)
+    which_levels(a.numpy(), b.numpy(), levels, p, w)
     st.markdown("**The transport plan.** W is the price of moving q₁ until it is q₂. On a line the cheapest plan never "
                 "crosses: smallest to smallest, largest to largest, whatever p. Each line is a sixtieth of the mass.")
     start, end = one.values[plan[0]], two.values[plan[1]]
     chart(figures.transport(a.numpy(), b.numpy(), levels.numpy(), (start, end, plan[2].numpy()), colours), "ql-plan",
           "The density of q₁ above, of q₂ below, and lines that never cross from where mass is to where it goes.",
           pd.DataFrame({"from": start, "to": end, "mass": plan[2]}))
-    which_levels(a.numpy(), b.numpy(), levels, p, w)
+
+
+def over_p_and_m(x: Tensor, y: Tensor, levels: Tensor, p: float, w: float, exact: float) -> None:
+    """What p and M do to this pair: its distance over either, the present setting marked; a click goes there."""
+    st.markdown("**What p and M do to this pair.** Click a point to go there; on *Distances* and *Verification* the "
+                "same p and M are turned for all people.")
+
+    def to_p(point: dict) -> None:
+        st.session_state["p"] = float(point["x"])
+
+    def to_points(point: dict) -> None:
+        st.session_state.update(M=int(point["x"]), ql_levels="even")
+
+    left, right = st.columns(2, gap="large")
+    orders, points = np.linspace(1, 8, 15), [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+    pair = [quantiles_at(each, levels) for each in (x, y)]
+    largest = float(np.abs(np.subtract(*(each.numpy() for each in pair))).max())
+    over_p = np.array([wasserstein(pair[0][None], pair[1][None], levels, float(order)).item() for order in orders])
+    over_m = [wasserstein(*(quantiles_at(each, even_levels(m))[None] for each in (x, y)), even_levels(m), p).item()
+              for m in points]
+    with left:
+        st.markdown("**W over p.** It never falls, and ends at the largest difference.")
+        chart(figures.order_curve(orders, over_p, largest, p, w), "ql-orders",
+              f"W over p from 1 to 8, rising from {over_p[0]:.4g} to {over_p[-1]:.4g}.",
+              pd.DataFrame({"p": orders, "distance": over_p}), on_click=to_p)
+    with right:
+        st.markdown("**W over M**, even levels. The more points, the nearer to what Q̃ gives.")
+        chart(figures.points_curve(points, over_m, exact, len(levels) - 2, w), "ql-points",
+              f"W over M from 1 to 64, {over_m[0]:.4g} to {over_m[-1]:.4g}; from Q̃ it is {exact:.4g}.",
+              pd.DataFrame({"M": points, "distance": over_m}), on_click=to_points)
 
 
 def which_levels(a: np.ndarray, b: np.ndarray, levels: Tensor, p: float, w: float) -> None:
-    """Where along the levels a distance w comes from, and how it grows with p."""
-    left, right = st.columns(2, gap="large")
+    """Where along the levels a distance w comes from."""
     grid = np.union1d(np.linspace(0, 1, 401), levels.numpy())
     difference = np.abs(np.interp(grid, levels, a) - np.interp(grid, levels, b))
     share = (difference / w) ** p if w else np.zeros_like(grid)
-    orders, pair = np.linspace(1, 8, 29), (torch.from_numpy(a)[None], torch.from_numpy(b)[None])
-    curve = np.array([wasserstein(*pair, levels, float(order)).item() for order in orders])
-    with left:
-        st.markdown("**Where it comes from.** With a large p, from the peak alone.")
-        chart(figures.cost_by_level(grid, share, p), "ql-cost", f"Share of the cost over the level, for p = {p:g}.",
-              pd.DataFrame({"level": grid, "difference": difference, "share": share}))
-    with right:
-        st.markdown("**W over p.** It never falls, and ends at the largest difference.")
-        chart(figures.order_curve(orders, curve, difference.max(), p, w), "ql-orders",
-              f"W over p from 1 to 8, rising from {curve[0]:.4g} to {curve[-1]:.4g}.",
-              pd.DataFrame({"p": orders, "distance": curve}))
+    st.markdown("**Where it comes from.** With a large p, from the peak alone.")
+    chart(figures.cost_by_level(grid, share, p), "ql-cost", f"Share of the cost over the level, for p = {p:g}.",
+          pd.DataFrame({"level": grid, "difference": difference, "share": share}))
 
 
 def slide(one: Samples, model: Entry | None) -> None:

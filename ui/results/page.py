@@ -12,7 +12,7 @@ from ui.results import views
 from ui.shell.charts import table
 from ui.shell.controls import WIDE
 from ui.shell.frame import KEPT, setup_page
-from ui.shell.presenter import presenter_switch
+from ui.shell.presenter import presenter_switch, presenting
 from ui.shell.text import plain
 from ui.shell.words import help_for, why_aucs_differ
 
@@ -22,7 +22,7 @@ VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and 
 
 def show() -> None:
     """The whole page."""
-    setup_page("Results", "Does it hold what the paper says?")
+    setup_page("Results", "Does it hold what the paper says?", bare=presenting())
     try:
         study = results.study()
     except FileError as error:
@@ -60,10 +60,12 @@ def present(study: dict) -> None:
                   shortcut="ArrowRight")
         view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                     required=True, key="results_view", label_visibility="collapsed", **KEPT)
-    with st.expander("Data, methods and n", icon=":material/tune:"):
+    stage, below = st.container(), st.expander("Data, methods and n", icon=":material/tune:")
+    with below:
         chosen = choose(study)
-    st.markdown(f"## {VIEWS[view][0]}")
-    VIEWS[view][1](chosen)
+    with stage:
+        st.markdown(f"# {VIEWS[view][0]}")
+        VIEWS[view][1](chosen)
 
 
 def choose(study: dict) -> views.Chosen:

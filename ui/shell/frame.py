@@ -13,11 +13,14 @@ KEPT = {"bind": "query-params", "persist_state": "session"}      # a setting tha
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from the web
 
 
-def setup_page(title: str, question: str) -> None:
-    """Open a page: every page calls this first, also when it is the first one a link leads to."""
+def setup_page(title: str, question: str, bare: bool = False) -> None:
+    """Open a page: every page calls this first, also when it is the first one a link leads to.
+
+    ``bare``: before an audience, where what is asked is all that stands there."""
     st.set_page_config(page_icon=ICON)  # before the frame, or its icons would be fetched from the web as the tab's
     frame_if_bare()
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
     visitor()                                 # whoever has no business here sees a sentence, and no page
-    st.title(title)
-    st.markdown(f"##### {question}")
+    if not bare:
+        st.title(title)
+        st.header(question, anchor=False)

@@ -39,8 +39,6 @@ WHY_AUCS_DIFFER = (
     "- **One number, many people it could have been**: an interval over people says how far it would move with others.")
 
 
-
-
 def help_for(*words: str) -> str:
     """What some words mean, for the help of a widget."""
     return "  \n".join(f"**{word}**: {GLOSSARY[word]}." for word in words)

@@ -71,7 +71,7 @@ def details(entry: Entry) -> None:
     left, right = st.columns([1.7, 1], gap="large")
     card, training = entry.card, entry.card.get("training") or {}
     with left:
-        st.markdown(f"#### {plain(entry.title)}")
+        st.markdown(f"### {plain(entry.title)}")
         seconds = training.get("seconds")
         lines = [("Method", entry.method_title), ("Data", card.get("set")),
                  ("People", ", ".join(f"{len(names)} {part}" for part, names in (card.get("split") or {}).items()
@@ -138,7 +138,7 @@ def _delete(entry: Entry) -> None:
 
 def upload() -> None:
     """A form that takes a model in."""
-    st.markdown("#### Upload a model")
+    st.markdown("### Upload a model")
     st.caption("The .zip that Download gives, or `card.json` and `model.safetensors` (and `gallery.safetensors`). "
                "Nothing in it is executed.")
     with st.form("train_upload", clear_on_submit=True, border=False):
