@@ -13,7 +13,6 @@ import argparse
 import csv
 import time
 from collections import deque
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +27,8 @@ from qpwl_core.training.loop import train
 METHODS = ("qp-wl", "qp-wl-pyramid", "qp-npl", "mp-npl", "qp-cls")
 SPACE = {"one_threshold": (False, True), "p": (1.0, 2.0), "forgeries": (1, 2), "learning_rate": (1e-3, 2e-3, 4e-3),
          "channel_dropout": (0.0, 0.1), "pen_up": ("drop", "keep")}
+# what the preset was when it was searched: it is changed since, so that the rows that are kept can be made again
+BEFORE = {"iterations": 300, "forgery_weight": 1.0}
 TABLETS = ("susig-visual", "susig-blind", "svc2004")
 COLUMNS = ("method", "try", *SPACE, "fold", "seconds", "validation", "score",
            *(f"{tablet} {kind}" for tablet in TABLETS for kind in ("random", "skilled", "mixed")))
@@ -49,8 +50,8 @@ def drawn(count: int, seed: int) -> list[dict]:
 def config_of(method: str, setting: dict, seed: int) -> Config:
     """The quick preset with a setting; where pen-up samples are kept, whether the pen touches is seen, too."""
     changes = {name: value for name, value in setting.items() if name != "pen_up"}
-    config = preset("quick", "signature", method=method, seed=seed, **changes)
-    return replace(config, recipe=config.recipe | {"pen_up": setting["pen_up"], "down": setting["pen_up"] == "keep"})
+    return preset("quick", "signature", method=method, seed=seed, **BEFORE, **changes, recipe={
+        "longest": 8.0, "pen_up": setting["pen_up"], "down": setting["pen_up"] == "keep"})
 
 
 def fold(people: list[str], parts: int, number: int) -> tuple[list[str], list[str]]:

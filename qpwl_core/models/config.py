@@ -130,8 +130,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
             "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
     "signature": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24,
-                  "iterations": 300, "validate_every": 100, "forgeries": 1, "one_threshold": True,
-                  "recipe": {"longest": 8.0}},
+                  "iterations": 400, "validate_every": 100, "learning_rate": 1e-3, "forgeries": 1,
+                  "forgery_weight": 8.0, "one_threshold": True,
+                  "recipe": {"longest": 8.0, "pen_up": "keep", "down": True, "position": True}},
     "generic": {"iterations": 300, "pairs": 16},
 }
 # The paper's: 16 layers, Adam at a constant 1e-4 for 50,000 steps or 10,000 without a better validation, its sum of
