@@ -17,7 +17,8 @@ PAGES = {"": {"": [""]},
                                                     "Who is taken for whom", "The attack"]},
          "desk": {"desk-view": ["Desk", "Audience", "Log"]},
          "results": {"results_view": ["Who leads", "The paper's table, and ours", "ROC and AUC",
-                                      "Identification and imposters"]}}
+                                      "Identification and imposters", "What the network adds", "M and p",
+                                      "How much is enough", "Tuning"]}}
 LINKS = [f"/{page}" + (f"?{key}={quote_plus(view)}" if key else "")
          for page, keys in PAGES.items() for key, views in keys.items() for view in views]
 SIZES = {"phone": (390, 844), "projector": (1024, 768), "laptop": (1366, 768)}

@@ -94,12 +94,38 @@ def test_filters_change_what_is_shown(folder):
     assert len(app.table[0].value) == 2, "the paper has no simulated data"
 
 
-@pytest.mark.parametrize(("view", "pictures"), [("leads", 1), ("table", 0), ("curves", 2), ("people", 2)])
+@pytest.mark.parametrize(("view", "pictures"), [("leads", 1), ("table", 0), ("curves", 2), ("people", 2),
+                                                ("network", 1), ("knobs", 2), ("enough", 1), ("tuning", 0)])
 def test_every_view_of_the_study_that_ships(view, pictures):
     app = opened()
     app.segmented_control(key="results_view").set_value(view).run()
     assert not app.exception
     assert len(figures_on(app)) == pictures
+
+
+@pytest.mark.parametrize("view", ["network", "knobs", "enough", "tuning"])
+def test_what_was_not_asked_yet_says_how_to_ask(folder, view):
+    write(folder, small_study())
+    app = opened()
+    app.segmented_control(key="results_view").set_value(view).run()
+    assert not app.exception
+    assert any("not asked" in info.value for info in app.info)
+
+
+def test_a_study_that_goes_on_answers_until_it_is_whole(folder):
+    write(folder, small_study())
+    row = {"set": "gait-hapt", "method": "qp-wl", "against": "untrained", "n": 1, "difference": -0.001, "low": -0.01,
+           "high": 0.01, "splits": 6}
+    sets = {"gait-hapt": small_study()["sets"]["gait-hapt"] | {"adds": ["The network adds nothing."]}}
+    (folder / "so-far").mkdir()
+    (folder / "so-far" / "study.json").write_text(json.dumps(small_study() | {
+        "sets": sets, "added": [row], "shortfalls": ["Gait · HAPT (6 splits): QP-WL is not ahead."]}))
+    app = opened()
+    assert any("is not ahead" in info.value for info in app.info)
+    app.segmented_control(key="results_view").set_value("network").run()
+    assert not app.exception
+    assert any("network adds nothing" in text.value for text in app.markdown)
+    assert len(figures_on(app)) == 1
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": "other"}', '{"format": "qpwl-study", "version": 9}'])

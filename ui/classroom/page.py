@@ -9,14 +9,18 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.common.files import FileError
-from qpwl_core.common.paths import desk_place
+from qpwl_core.common.paths import desk_place, runs_folder
 from qpwl_core.common.text import counted
+from ui.classroom import game
+from ui.classroom.forge import lecturers_game, students_game
 from ui.library import jobs
 from ui.library.spaces import clear, space_of
-from ui.shell.frame import setup_page
+from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
 from ui.visitors.classroom import classroom, in_class
 from ui.visitors.who import is_lecturer, name_of, register, visitor, visitors
+
+VIEWS = {"door": "Who is here", "forge": "Forge the lecturer"}
 
 
 def show() -> None:
@@ -29,7 +33,13 @@ def show() -> None:
         st.success(plain(text), icon=":material/check:")
     if text := st.session_state.pop("class_problem", None):
         st.error(plain(text), icon=":material/error:")
-    lecturers_view() if is_lecturer() else students_view()
+    if not is_lecturer():
+        students_game()
+        students_view()
+        return
+    view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="door", required=True,
+                                key="class_view", label_visibility="collapsed", **KEPT)
+    lecturers_game() if view == "forge" else lecturers_view()
 
 
 def join_link() -> str:
@@ -49,9 +59,9 @@ def qr_code(link: str) -> bytes:
 
 def lecturers_view() -> None:
     """The way in, who is here, and the ways out."""
-    left, right = st.columns([1, 1.6], gap="large")
+    left, right = st.columns([1, 2], gap="medium")
     with left:
-        st.image(qr_code(join_link()), width=320)
+        st.image(qr_code(join_link()))
         st.code(join_link(), language=None, wrap_lines=True)
         st.caption("Point a phone at it, or type the link. Whoever has no code sees one sentence.")
     with right:
@@ -68,8 +78,8 @@ def everyone() -> None:
         return
     spaces = {each.id: space_of(each.id) for each in here}
     st.dataframe(pd.DataFrame([{
-        "visitor": name_of(each.id), "joined": each.joined[11:16], "runs": len(spaces[each.id].runs),
-        "training": next((job.state for job in spaces[each.id].runs if job.alive), ""),
+        "visitor": name_of(each.id), "joined": each.joined[11:16],
+        "runs": f"{len(spaces[each.id].runs)}{next((f', {x.state}' for x in spaces[each.id].runs if x.alive), '')}",
         "models": len(spaces[each.id].models), "uploads": len(spaces[each.id].uploads),
         "enrolled": sum(map(len, spaces[each.id].desks.values()))} for each in here]), hide_index=True,
         height=min(40 + 35 * len(here), 400))
@@ -131,4 +141,6 @@ def _forget_me() -> None:
 def _gone(who: str):
     """Strike a visitor out first, so that nothing new comes while what is there is removed."""
     register(str(desk_place())).remove(who)
+    if (on := game.current(runs_folder())) is not None:
+        game.without(on, who)
     return clear(who)

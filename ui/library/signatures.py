@@ -141,9 +141,15 @@ def seen_by(entry: Entry, drawings: list[Drawing]) -> Gallery:
             recordings = recordings_of([drawing.capture], ["you"])
             kept[checksum, drawing.token] = build_gallery(model_of(entry), recordings)
     parts = [kept[checksum, drawing.token] for drawing in drawings]
-    joined = {name: None if getattr(parts[0], name) is None else np.concatenate([getattr(x, name) for x in parts])
+    return join(*parts)
+
+
+def join(*galleries: Gallery) -> Gallery:
+    """Sequences of one model end to end; who they are of is left behind."""
+    first = galleries[0]
+    joined = {name: None if getattr(first, name) is None else np.concatenate([getattr(x, name) for x in galleries])
               for name in ("values", "vectors", "subjects", "parts")}
-    return replace(parts[0], **joined, sources=np.arange(len(parts)), stimuli=None, imitates=None)
+    return replace(first, **joined, sources=np.arange(len(joined["subjects"])), stimuli=None, imitates=None)
 
 
 def rule_for(entry: Entry, enrolled: int, n: int, own: bool, points: int | None, p: float) -> Rule:

@@ -2,8 +2,13 @@
 
 import plotly.graph_objects as go
 
+from qpwl_core.models.methods import METHODS
+from qpwl_core.study.palette import symbol_of
 from ui.shell.curves import MARGIN
+from ui.shell.palette import COLOURS, look_of
 from ui.shell.panels import figure, line_at
+
+WAYS = {"trained anew": "solid", "one model": "dash", "untrained": "dot"}
 
 
 def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figure:
@@ -27,3 +32,49 @@ def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figu
                   yaxis={"type": "category", "autorange": "reversed"},
                   xaxis={"title": "AUC of QP-WL minus AUC of the other"},
                   **line_at(0, {"color": "#999999", "width": 1, "dash": "dot"}))
+
+
+def added(table) -> go.Figure:
+    """A trained method minus no network at all, a row per set and method, a symbol per distance of the latter.
+
+    ``table`` has columns title (of the set), method, against, difference, low, high.
+    """
+    traces = []
+    for against, rows in table.groupby("against", sort=False):
+        middle = rows["difference"]
+        traces.append({
+            "type": "scatter", "x": middle.to_numpy(), "mode": "markers", "name": f"minus {METHODS[against].title}",
+            "y": [f"{row.title}, {METHODS[row.method].title}" for row in rows.itertuples()], "offsetgroup": against,
+            "orientation": "h", "marker": {**look_of(against), "size": 9, "symbol": symbol_of(against)},
+            "error_x": {"symmetric": False, "array": (rows["high"] - middle).to_numpy(),
+                        "arrayminus": (middle - rows["low"]).to_numpy()},
+            "hovertemplate": "%{y}: %{x:+.4f}<extra>%{fullData.name}</extra>"})
+        traces[-1]["marker"].pop("dash")
+    height = 150 + 36 * table[["title", "method"]].drop_duplicates().shape[0]
+    return figure(traces, margin=MARGIN, height=min(height, 520), scattermode="group",
+                  yaxis={"type": "category", "autorange": "reversed", "automargin": True},
+                  xaxis={"title": "AUC trained minus AUC untrained"},
+                  **line_at(0, {"color": "#999999", "width": 1, "dash": "dot"}))
+
+
+def over(table, axis: str, logarithmic: bool) -> go.Figure:
+    """AUC over one setting, a colour per set, a dash per way: trained anew, one model, no network.
+
+    ``table`` has columns title (of the set), method, trained, value, auc, low, high.
+    """
+    traces, names = [], list(dict.fromkeys(table["title"]))
+    for (title, method, trained), rows in table.groupby(["title", "method", "trained"], sort=False):
+        way = "untrained" if method == "untrained" else "trained anew" if trained == "anew" else "one model"
+        if len(rows) < 2:                        # the main cell alone is no curve
+            continue
+        rows = rows.sort_values("value")
+        traces.append({
+            "type": "scatter", "x": rows["value"].to_numpy(), "y": rows["auc"].to_numpy(), "mode": "lines+markers",
+            "name": f"{title}, {way}", "line": {"color": COLOURS[names.index(title) % len(COLOURS)], "dash": WAYS[way]},
+            "error_y": {"symmetric": False, "array": (rows["high"] - rows["auc"]).to_numpy(), "thickness": 1,
+                        "arrayminus": (rows["auc"] - rows["low"]).to_numpy()},
+            "hovertemplate": "%{x:g}: %{y:.4f}<extra>%{fullData.name}</extra>"})
+    values = sorted(table["value"].unique())
+    ticks = {"type": "log", "tickvals": values, "ticktext": [f"{value:g}" for value in values]} if logarithmic else {}
+    return figure(traces, margin=MARGIN | {"t": 70}, height=360, xaxis={"title": axis, **ticks},
+                  yaxis={"title": "AUC, n = 1"})

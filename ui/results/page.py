@@ -7,8 +7,8 @@ import streamlit as st
 
 from qpwl_core.common.files import FileError
 from qpwl_core.study import paper
+from ui.results import beside, views
 from ui.results import study as results
-from ui.results import views
 from ui.shell.charts import table
 from ui.shell.controls import WIDE
 from ui.shell.frame import KEPT, setup_page
@@ -17,7 +17,10 @@ from ui.shell.text import plain
 from ui.shell.words import help_for, why_aucs_differ
 
 VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and ours", views.as_table),
-         "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people)}
+         "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people),
+         "network": ("What the network adds", beside.network), "knobs": ("M and p", beside.knobs),
+         "enough": ("How much is enough", beside.enough), "tuning": ("Tuning", beside.tuning)}
+BESIDE = ("network", "knobs", "enough", "tuning")        # all methods that there are, so there are none to choose
 
 
 def show() -> None:
@@ -37,9 +40,9 @@ def show() -> None:
     with st.expander("What was trained, and how", icon=":material/info:"):
         st.markdown(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
     results.downloads()
-    chosen = choose(study)
     view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                 required=True, key="results_view", label_visibility="collapsed", **KEPT)
+    chosen = choose(study, view not in BESIDE)
     VIEWS[view][1](chosen)
     statements()
     why_aucs_differ()
@@ -62,14 +65,14 @@ def present(study: dict) -> None:
                                     required=True, key="results_view", label_visibility="collapsed", **KEPT)
     stage, below = st.container(), st.expander("Data, methods and n", icon=":material/tune:")
     with below:
-        chosen = choose(study)
+        chosen = choose(study, view not in BESIDE)
     with stage:
         st.markdown(f"# {VIEWS[view][0]}")
         VIEWS[view][1](chosen)
 
 
-def choose(study: dict) -> views.Chosen:
-    """The set, the methods and n that are looked at."""
+def choose(study: dict, some: bool = True) -> views.Chosen:
+    """The set, n and, where ``some`` may be chosen, the methods that are looked at."""
     sets = study["sets"]
     if st.session_state.get("results-set") not in sets:
         st.session_state.pop("results-set", None)
@@ -80,8 +83,10 @@ def choose(study: dict) -> views.Chosen:
                                  width="content", help=help_for("n"), **KEPT)
     here = [row for row in study["verification"] if row["set"] == name]
     methods = list(dict.fromkeys(row["method"] for row in here))
-    chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
-                            format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
+    chosen = methods
+    if some:
+        chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
+                                format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
     return views.Chosen(study, name, chosen, n, pd.DataFrame([row for row in here if row["method"] in chosen]))
 
 
@@ -91,7 +96,8 @@ def no_study() -> None:
             "saw and writes what this page shows. In a terminal, in the folder of the project:",
             icon=":material/science:")
     st.code("python -m qpwl_core study --preset smoke     # a minute, on what ships\n"
-            "python -m qpwl_core study                    # the real sets, an hour or two on two cores",
+            "python -m qpwl_core study --list             # how many trainings the real sets take, and how long\n"
+            "python -m qpwl_core study                    # all of them; it goes on where it was stopped",
             language=None)
     st.subheader("Until then, what the paper reports")
     domain = st.segmented_control("Data of the paper", list(paper.DATA), default="eye", key="results-domain",

@@ -13,13 +13,27 @@ from qpwl_core.common.paths import results_folder
 TABLES = {"table": "All figures, mean and interval", "differences": "QP-WL against the others",
           "verification": "Verification, every repeat", "identification": "Identification, every repeat",
           "imposters": "Imposters, every repeat", "calibrated": "Calibrated thresholds", "roc": "ROC curves",
-          "cmc": "CMC curves", "cells": "Trainings"}
+          "cmc": "CMC curves", "cells": "Trainings", "tries": "Tuning, every try", "added": "Trained minus untrained",
+          "sweeps": "M, p, people and sequences", "recipes": "Recipe and network", "sessions": "Across sessions",
+          "forgeries": "Forgeries", "budget": "The paper's budget"}
+SO_FAR = "so-far"         # a study that goes on leaves there what it has, until it replaces the last whole one
 
 
 def study() -> dict | None:
     """The summary of the study that was run last, None where there is none; FileError where it cannot be read."""
     path = results_folder() / "study.json"
     return _study(str(path), path.stat().st_mtime_ns) if path.exists() else None
+
+
+def beside(shown: dict) -> dict | None:
+    """The study that answers what is asked beside the main table: the one shown, else one that goes on, else None."""
+    if shown.get("added"):
+        return shown
+    path = results_folder() / SO_FAR / "study.json"
+    try:
+        return _study(str(path), path.stat().st_mtime_ns) if path.exists() else None
+    except FileError:
+        return None
 
 
 @st.cache_data(max_entries=4, show_spinner=False)

@@ -1,4 +1,4 @@
-"""The four views of the Results page."""
+"""The views of the Results page on the main table; those beside it are in `beside`."""
 
 from __future__ import annotations
 
@@ -47,6 +47,8 @@ class Chosen:
 
 def leads(chosen: Chosen) -> None:
     """Who leads, in sentences and as differences with intervals."""
+    for sentence in of_set((results.beside(chosen.study) or {}).get("shortfalls", []), chosen.about["title"]):
+        st.info(plain(sentence), icon=":material/balance:")
     for sentence in chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]:
         st.markdown(f"- {plain(sentence)}")
     found = pd.DataFrame(chosen.study["differences"])
@@ -55,8 +57,13 @@ def leads(chosen: Chosen) -> None:
         found = found.assign(title=[chosen.study["sets"][i]["title"] for i in found["set"]])
         chart(differences(found, chosen.titles, chosen.looks), "results-differences",
               f"AUC of QP-WL minus that of every other method at n = {chosen.n}, with 95 % intervals", found)
-        st.caption(f"n = {chosen.n}, all data sets. Bars: 95 % intervals from resampling people. Right of nought QP-WL "
-                   "leads.")
+        st.caption(f"n = {chosen.n}, all data sets. Bars: 95 % intervals from resampling people (and splits, where "
+                   "there are three or more). Right of nought QP-WL leads.")
+
+
+def of_set(sentences: list[str], title: str) -> list[str]:
+    """Those sentences that are about one set."""
+    return [sentence for sentence in sentences if sentence.startswith(f"{title} (")]
 
 
 def as_table(chosen: Chosen) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from qpwl_core.evaluation.explain import pair_parts
 from qpwl_core.models.gallery import Gallery
 from qpwl_core.models.methods import METHODS
 from ui.library.models import Entry
-from ui.library.signatures import rule_for
+from ui.library.signatures import join, rule_for
 
 TOLD = 1.25               # how many times a figure must be out of the owner's range to be named
 
@@ -48,14 +48,6 @@ class Judged:
     def accepted(self) -> np.ndarray:
         """(m,)"""
         return self.d <= self.threshold
-
-
-def join(*galleries: Gallery) -> Gallery:
-    """Sequences of one model end to end; who they are of is left behind."""
-    first = galleries[0]
-    joined = {name: None if getattr(first, name) is None else np.concatenate([getattr(x, name) for x in galleries])
-              for name in ("values", "vectors", "subjects", "parts")}
-    return replace(first, **joined, sources=np.arange(len(joined["subjects"])), stimuli=None, imitates=None)
 
 
 def between(settings: Settings, a: Gallery, b: Gallery) -> np.ndarray:

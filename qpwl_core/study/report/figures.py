@@ -6,10 +6,11 @@ import numpy as np
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
-from qpwl_core.study.palette import look_of, symbol_of
+from qpwl_core.study.palette import COLOURS, look_of, symbol_of
 from qpwl_core.study.sets import SETS
 from qpwl_core.study.tables import mean_of
 
+WAYS = {"trained anew": "solid", "one model": "dash", "untrained": "dot"}
 RATES = (0.001, 0.01, 0.05, 0.1, 0.2, 0.4)      # ticks of a DET curve
 
 
@@ -140,6 +141,36 @@ def differences(tables: dict, names: list[str], n: int):
         hovertemplate="%{y}: %{x:+.4f}<extra></extra>")
     figure.add_vline(x=0, line={"color": "#888888", "width": 2})
     figure.update_layout(height=140 + 26 * len(found))
+    return figure
+
+
+def over(tables: dict, what: str, axis: str):
+    """AUC at n = 1 over M, p, enrolled sequences or people to learn from: a colour per set, a dash per way."""
+    figure = _figure(axis, "AUC at n = 1")
+    shown = tables["sweeps"][tables["sweeps"]["what"] == what]
+    names = list(dict.fromkeys(shown["set"]))
+    for (name, method, trained), rows in shown.groupby(["set", "method", "trained"], sort=False):
+        way = "untrained" if method == "untrained" else "trained anew" if trained == "anew" else "one model"
+        if len(rows) < 2:                        # the main cell alone is no curve
+            continue
+        figure.add_scatter(
+            x=rows["value"], y=rows["auc"], mode="lines+markers", name=f"{SETS[name].title}, {way}",
+            line={"color": COLOURS[names.index(name)], "dash": WAYS[way]}, marker={"size": 7},
+            error_y={"type": "data", "symmetric": False, "array": rows["high"] - rows["auc"],
+                     "arrayminus": rows["auc"] - rows["low"], "thickness": 1},
+            customdata=rows["cells"],
+            hovertemplate="%{fullData.name}<br>%{x:g}: %{y:.4f}<br>%{customdata}<extra></extra>")
+    if what != "p":
+        values = sorted(shown["value"].unique())
+        figure.update_xaxes(type="log", tickvals=values, ticktext=[f"{value:g}" for value in values])
+    return figure
+
+
+def budget_curves(tables: dict):
+    """Validation AUC over the steps of the paper's own budget, as far as it got."""
+    figure = _figure("step", "validation AUC")
+    for method, rows in tables["budget"].groupby("method", sort=False):
+        _curve(figure, method, rows["step"], rows["auc"], mode="lines+markers")
     return figure
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from pathlib import Path
 
@@ -9,8 +10,17 @@ import numpy as np
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
-from qpwl_core.study.report import figures
-from qpwl_core.study.report.sentences import STANDARD_ERROR, budget, people, title, verdicts
+from qpwl_core.study.report import figures, questions
+from qpwl_core.study.report.sentences import (
+    NOISE,
+    STANDARD_ERROR,
+    budget,
+    people,
+    shortfalls,
+    title,
+    tuning_said,
+    verdicts,
+)
 from qpwl_core.study.scores import FMRS
 from qpwl_core.study.sets import PRESETS, SETS
 
@@ -42,22 +52,28 @@ def web_page(preset: str, tables: dict, command: str) -> str:
 
     body, names = Body(), list(dict.fromkeys(tables["cells"]["set"]))
     plain, fixed = [n for n in names if not SETS[n].fixed], [n for n in names if SETS[n].fixed]
-    links = {n: title(n) for n in names} | {"transport": "Wasserstein and Jensen–Shannon", "terms": "Data and terms"}
+    links = {n: title(n) for n in names} | {
+        "beside": "Network, M and p, how much is enough, tuning", "transport": "Wasserstein and Jensen–Shannon",
+        "terms": "Data and terms"}
     body.add("<h1>Who leads, and by how much?</h1>",
              f'<p class="quiet">A study of {escape(paper.TITLE)}, with QP-WL Lab: {escape(PRESETS[preset].what)}. '
-             f"{escape(budget(tables))}.</p>", f"<pre>{escape(command)}</pre>",
+             f"{escape(budget(tables))}. {escape(tuning_said(tables))}</p>",
+             '<div class="note"><b>Where it leads, and where it does not</b>'
+             f"{_list([*shortfalls(tables), NOISE])}</div>",
+             f"<pre>{escape(command)}</pre>",
              "<nav>", *(f'<a href="#{place}">{escape(text)}</a>' for place, text in links.items()), "</nav>")
     for name in plain:
         if sentences := verdicts(tables, name):
             body.add(f'<div class="note"><b>{escape(title(name))}</b>{_list(sentences)}</div>')
     if plain and len(tables["differences"]):
-        said = "mean of splits; bars resample people (95 %). Right of nought QP-WL leads."
+        said = "mean of splits; bars resample people and splits (95 %). Right of nought QP-WL leads."
         body.row(*((figures.differences(tables, plain, n), f"Verification at n = {n}: AUC of QP-WL minus that of every "
                     f"other method, {said}") for n in (1, 5)))
     for name in plain:
         _one_set(body, tables, name)
     for name in fixed:
         _against_jaeger(body, tables, name)
+    _beside(body, tables)
     _transport(body)
     _terms(body, names)
     page = Path(__file__).with_name("page.html").read_text(encoding="utf-8")
@@ -96,6 +112,55 @@ def _against_jaeger(body: Body, tables: dict, name: str) -> None:
     body.row((figures.roc(tables, name), f"Verification: ROC at n = 5; shaded: standard error. {where}"),
              (figures.over_fraction(tables, name, "identification"), f"Identification accuracy, n = 5. {where}"),
              (figures.over_fraction(tables, name, "imposters"), f"AUC against imposters, n = 5. {where}"))
+
+
+def _beside(body: Body, tables: dict) -> None:
+    """What is asked beside the main table: pictures of the curves, and the tables of RESULTS.md."""
+    body.add('<h2 id="beside">What the network adds, M and p, how much is enough</h2>')
+    there = [what for what in questions.WHAT if (tables["sweeps"]["what"] == what).any()]
+    for pair in (there[:2], there[2:]):
+        body.row(*((figures.over(tables, what, questions.WHAT[what]), f"AUC at n = 1 over {questions.WHAT[what]}; bars "
+                    "resample people and splits (95 %).") for what in pair))
+    if len(tables["budget"]):
+        body.row((figures.budget_curves(tables), f"The paper's own budget. {questions.BUDGET}"))
+    body.add(from_markdown(questions.sections(tables)))
+
+
+def from_markdown(lines: list[str]) -> str:
+    """What `questions` writes, as HTML: headings, paragraphs, lists and tables, nothing else.
+
+    >>> from_markdown(["## A", "", "**1** & `c`", "- x"])
+    '<h3>A</h3><p><b>1</b> &amp; <code>c</code></p><ul><li>x</li></ul>'
+    """
+    found, rows, items = [], [], []
+
+    def close():
+        if rows:
+            found.append(_wide(rows[0], [f"<tr>{''.join(f'<td>{_inline(cell)}</td>' for cell in row)}</tr>"
+                                         for row in rows[2:]]))
+        if items:
+            found.append(f"<ul>{''.join(f'<li>{_inline(item)}</li>' for item in items)}</ul>")
+        rows.clear()
+        items.clear()
+
+    for line in [*lines, ""]:
+        if line.startswith("| "):
+            rows.append(line[2:-2].split(" | "))
+        elif line.startswith("- "):
+            items.append(line[2:])
+        else:
+            close()
+            if line.startswith("## "):
+                found.append(f"<h3>{_inline(line[3:])}</h3>")
+            elif line:
+                found.append(f"<p>{_inline(line)}</p>")
+    return "".join(found)
+
+
+def _inline(text: str) -> str:
+    """Bold and code of one line."""
+    text = re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text, quote=False))
+    return re.sub(r"\*\*(.*?)\*\*", r"<b>\1</b>", text)
 
 
 def _transport(body: Body) -> None:

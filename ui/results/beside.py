@@ -1,0 +1,106 @@
+"""The views of the Results page beside the main table: the network, M and p, how much is enough, tuning."""
+
+from __future__ import annotations
+
+import pandas as pd
+import streamlit as st
+
+from qpwl_core.models.methods import METHODS
+from ui.results import study as results
+from ui.results.figures import added, over
+from ui.results.views import Chosen
+from ui.shell.charts import chart, table
+from ui.shell.text import plain
+
+AXES = {"points": "M, levels of the quantile layer", "p": "p, order of the distance",
+        "enrolled": "enrolled sequences of each person", "people": "people to learn from"}
+RECIPES = {"raw": "baseline off, standardised", "change": "… and steps between samples", "whiten": "… and whitened",
+           "equalise": "… and one loudness", "compress": "… and asinh (the preset)"}
+
+
+def frame_of(chosen: Chosen, name: str) -> tuple[pd.DataFrame, dict]:
+    """A table of the study that answers it, and that study; empty where none does."""
+    found = results.beside(chosen.study) or {}
+    return pd.DataFrame(found.get(name, [])), found
+
+
+def nothing_yet(what: str) -> None:
+    """What to do where no cell was made for a view."""
+    st.info(f"The study that ships has not asked {what} yet. What there is to train, and how long it takes:",
+            icon=":material/science:")
+    st.code("python -m qpwl_core study --list", language=None)
+
+
+def network(chosen: Chosen) -> None:
+    """Trained against untrained on the same recipe, and the recipe step by step."""
+    found, study = frame_of(chosen, "added")
+    if not len(found):
+        nothing_yet("what the network adds")
+        return
+    sets = list(dict.fromkeys(found["set"]))
+    for name in [chosen.name] if chosen.name in sets else sets:
+        about = study["sets"][name]
+        st.markdown(f"**{plain(about['title'])}.** {plain(' '.join(about['adds']))}")
+    steps = pd.DataFrame(study.get("recipes", []))
+    left, right = st.columns(2, gap="large")
+    with left:
+        shown = found[found["n"] == (5 if chosen.n == 5 else 1)]
+        shown = shown.assign(title=[study["sets"][i]["title"] for i in shown["set"]])
+        chart(added(shown), "results-added", "Trained minus untrained AUC, with 95 % intervals", shown)
+        st.caption(f"n = {shown['n'].iloc[0]}: AUC of a trained method minus that of the recipe's channels alone, "
+                   "whose quantiles are compared and nothing learned. Bars: 95 %, people and splits resampled.")
+    with right:
+        if len(steps):
+            wide = steps.assign(AUC=[f"{row.auc:.4f}" for row in steps.itertuples()]).pivot(
+                index="recipe", columns="method", values="AUC")
+            wide = wide.reindex([step for step in RECIPES if step in wide.index])
+            wide = wide.rename(columns={method: METHODS[method].title for method in wide}).fillna("")
+            table(wide.rename(index=RECIPES).rename_axis("the EEG recipe").reset_index(), "AUC at n = 1, step by step")
+            st.caption(f"EEG, AUC at n = 1, {steps['splits'].min()} splits: where it comes from.")
+
+
+def knobs(chosen: Chosen) -> None:
+    """AUC over M and over p, trained anew and not."""
+    _side_by_side(chosen, ("points", "p"), "about M and p")
+    st.caption("AUC at n = 1. Dashed: one model, whose quantile functions are compared at M even levels, or with "
+               "another p. Solid: trained anew. Dotted: no network. Bars: 95 %, people and splits resampled.")
+
+
+def enough(chosen: Chosen) -> None:
+    """AUC over enrolled sequences and over people to learn from."""
+    _side_by_side(chosen, ("enrolled", "people"), "how much is enough")
+    st.caption("AUC at n = 1. Bars: 95 %, people and splits resampled.")
+
+
+def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
+    found, study = frame_of(chosen, "sweeps")
+    if not len(found):
+        nothing_yet(asked)
+        return
+    for column, what in zip(st.columns(2, gap="large"), whats, strict=True):
+        rows = found[found["what"] == what]
+        rows = rows.assign(title=[study["sets"][i]["title"] for i in rows["set"]])
+        with column:
+            if rows["value"].nunique() > 1:
+                chart(over(rows, AXES[what], what != "p"), f"results-{what}", f"AUC over {AXES[what]}", rows)
+            else:
+                nothing_yet(f"about {AXES[what]}")
+
+
+def tuning(chosen: Chosen) -> None:
+    """The same search for every method: every try, the losing ones too."""
+    found, study = frame_of(chosen, "tries")
+    if not len(found):
+        nothing_yet("for the best settings of each method")
+        return
+    st.markdown(plain(study["tuning"]))
+    sets = list(dict.fromkeys(found["set"]))
+    name = chosen.name if chosen.name in sets else sets[0]
+    rows = []
+    for method, part in found[found["set"] == name].groupby("method", sort=False):
+        rows.append({plain(study["sets"][name]["title"]): METHODS[method].title,
+                     **{f"try {row.attempt}": f"{row.auc:.4f}" + (" ✓" if row.chosen else "")
+                        for row in part.sort_values("attempt").itertuples()}})
+    table(pd.DataFrame(rows).fillna(""), "AUC of every try, a row per method")
+    st.caption("AUC at n = 1 of people whom the try did not learn from, on a split that is never tested on. Try 0 is "
+               "the preset; the others are drawn by a seed, the same for every method, the recipe included. ✓: chosen.")
