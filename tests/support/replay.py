@@ -130,6 +130,7 @@ class Signer:
 
     def downloaded(self) -> Recordings:
         """What the server got, through the button that gives it away."""
+        until_still(self.page)
         with self.page.expect_download() as file:
             self.page.get_by_role("button", name="Download my signatures (.npz)").click()
         with open(file.value.path(), "rb") as content:

@@ -77,7 +77,7 @@ def test_enrol_present_and_the_numbers_are_the_cores(folder, gallery):
     verdict = next(x.value for x in page.markdown if "ccepted" in x.value or "ejected" in x.value)
     assert ("Accepted" in verdict) == (logged["decided"] is not None)
     assert logged["n"] == 5
-    page = calm(page.segmented_control(key="desk-who").set_value("stranger").run())
+    page = calm(page.selectbox(key="desk-who").set_value("stranger").run())
     page = click(page, "desk-present")
     assert any("who is not enrolled" in x.value for x in [*page.success, *page.warning])
     assert len(desk.log()) == 2

@@ -144,7 +144,7 @@ def test_the_desk_takes_signatures_to_enrol_and_to_knock(tmp_path, monkeypatch):
     assert not page.exception
     assert "Bo is enrolled with 5 signatures" in said(page)
     assert book.at_desk["desk-pad-new"] == []
-    page.segmented_control(key="desk-who").set_value("sign").run()
+    page.selectbox(key="desk-who").set_value("sign").run()
     book.at_desk["desk-pad-guest"] = drawn(6).yours[5:]
     page.session_state["desk_try"] = True
     page.run()

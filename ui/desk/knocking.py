@@ -92,8 +92,7 @@ def choose_visitor(scene: Scene, n: int) -> Visitor | None:
     left_out |= set() if takes_signatures(scene) else {"sign"}
     options = {who: words for who, words in WHO.items() if who not in left_out}
     keep_among("desk-who", list(options))
-    who = st.segmented_control("Who knocks", list(options), format_func=options.get, default=next(iter(options)),
-                               required=True, key="desk-who", **KEPT)
+    who = st.selectbox("Who knocks", list(options), format_func=options.get, key="desk-who", **KEPT)   # five fit no row
     if who == "data":
         chosen = choose_data(scene.entry, "desk-guest")
         if chosen is None:

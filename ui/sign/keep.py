@@ -33,10 +33,10 @@ def show_keep(entry: Entry, privacy: str) -> None:
             st.session_state["model"] = entry.id                 # the desk of this model; a link keeps the session
             st.page_link("pages/desk.py", label="Go to the desk", icon=":material/how_to_reg:")
     with st.container(horizontal=True, gap="small"):
-        if drawings := kept.yours + kept.tries:
-            for ending in ("npz", "csv"):
+        if kept.yours or kept.tries:
+            for ending in ("npz", "csv"):            # made when it is asked for: all that is there then
                 st.download_button(f"Download my signatures (.{ending})", lambda ending=ending: as_file(
-                    as_recordings(drawings), ending), f"signatures.{ending}", on_click="ignore",
+                    as_recordings(kept.yours + kept.tries), ending), f"signatures.{ending}", on_click="ignore",
                     icon=":material/download:", key=f"sign-{ending}")
         st.button("Forget me", icon=":material/delete_forever:", on_click=forget, key="sign-forget")
     st.caption("The files can be opened on the pages Data and Train, and by `python -m qpwl_core`.")

@@ -52,7 +52,7 @@ def _your_door(settings: Settings, test: Gallery, names: dict[str, str]) -> None
         rows.append((names[person].partition(" (")[0], found.d, ["" for _ in found.d], figures.GREY))
         tried, got_in = tried + len(found.d), got_in + int(found.accepted.sum())
         nearest = min(nearest, (float(found.d.min()), names[person]))
-    st.markdown(f"### {got_in if got_in else 'None'} of {tried} tries gets in as you")
+    st.markdown(f"### {got_in if got_in else 'None'} of {tried} tries {'get' if got_in > 1 else 'gets'} in as you")
     st.markdown(f"{len(test.people)} strangers sign *their own* names at your door. The nearest is "
                 f"{plain(nearest[1])}, at {nearest[0] / found.threshold:.1f} times the line. They did not try; your "
                 "neighbour does.")
