@@ -190,6 +190,7 @@ def _resumed(config: Config, path: Path) -> Config:
 def _history(path: Path) -> list[dict]:
     """The records of a run so far."""
     try:
-        return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError):
+        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+        return [r for r in records if isinstance(r, dict) and isinstance(r.get("step"), int)]
+    except (OSError, ValueError, RecursionError):
         return []  # the checkpoint is what counts; a curve can be missing

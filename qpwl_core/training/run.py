@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.common.watch import Watch, sent
 from qpwl_core.data.joining import concatenate
@@ -197,5 +198,13 @@ class Run:
                  for i, name in enumerate(names) if f"{name}.step" in adam}
         self.optimiser.load_state_dict({"state": state, "param_groups": self.optimiser.state_dict()["param_groups"]})
         torch.set_rng_state(torch.from_numpy(arrays["random"].copy()))
-        self.step, self.best_auc, self.worse = facts["step"], facts["best_auc"], facts["worse"]
-        self.seconds = facts["seconds"]
+        for name, most in (("step", self.config.iterations), ("worse", self.config.iterations)):
+            check_whole(name, facts[name], least=0)
+            if facts[name] > most:
+                raise ValueError(f"{name} must be at most {most}, not {facts[name]}")
+        best, seconds = facts["best_auc"], facts["seconds"]
+        if not (best is None or (isinstance(best, float) and 0 <= best <= 1)):
+            raise ValueError(f"best_auc must be from 0 to 1, not {best!r}")
+        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
+            raise ValueError(f"seconds must be a number of at least 0, not {seconds!r}")
+        self.step, self.best_auc, self.worse, self.seconds = facts["step"], best, facts["worse"], float(seconds)

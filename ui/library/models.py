@@ -30,6 +30,9 @@ from ui.visitors.who import may_see, visitor
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models"
 computing = threading.Lock()
+# What a card may say beside what load_model checks, and what that must be.
+SAID = {"title": str, "set": str, "terms": dict, "data": dict, "split": dict, "training": dict, "results": dict,
+        "notes": list, "reproduce": str}
 
 
 @dataclass(frozen=True)
@@ -86,11 +89,12 @@ def _entry(folder: Path, kind: str) -> list[Entry]:
     """The model in a folder, where it is one."""
     try:
         card = read_json(folder / "card.json")
+        card = {key: value for key, value in card.items() if key not in SAID or isinstance(value, SAID[key])}
         if card["format"] != "qpwl-model" or card["config"]["method"] not in METHODS:
             return []
         return [Entry(folder.name, kind if kind == "ships" or card.get("kind") != "uploaded" else "uploaded", folder,
                       card)]
-    except (FileError, KeyError, TypeError, OSError):
+    except (FileError, KeyError, TypeError, AttributeError, OSError):
         return []
 
 

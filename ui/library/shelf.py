@@ -18,7 +18,7 @@ from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.common.text import shown
 from ui.library.elsewhere import check_model
 from ui.library.jobs import remove_folder
-from ui.library.models import Entry
+from ui.library.models import SAID, Entry
 from ui.library.totals import PRIVATE, Private
 from ui.visitors.who import is_mine
 
@@ -26,9 +26,6 @@ FILES = ("card.json", "model.safetensors", "gallery.safetensors")
 LARGEST = MODEL_BYTES                 # bytes of all files of an uploaded model, unpacked
 LONGEST = 80                          # characters of a title
 PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib")
-# What a card may say beside what load_model checks, and what that must be.
-SAID = {"title": str, "set": str, "terms": dict, "data": dict, "split": dict, "training": dict, "results": dict,
-        "notes": list, "reproduce": str}
 
 
 def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str] = ()) -> Private:
