@@ -32,12 +32,7 @@ def concatenate(parts: Sequence[Recordings], prefixes: Sequence[str] | None = No
         raise RecordingsError(f"prefixes must name each of the {len(parts)} parts, and there are {len(prefixes)}")
     first = parts[0]
     for i, part in enumerate(parts):
-        for what in ("channels", "rate"):
-            if getattr(part, what) != getattr(first, what):
-                raise RecordingsError(f"part {i} has another {what.removesuffix('s')} than part 0: "
-                                      f"{shown(getattr(part, what))}, not {shown(getattr(first, what))}")
-        if (part.stimuli is None) != (first.stimuli is None):
-            raise RecordingsError(f"part {i} must name stimuli just as part 0 does: all parts do, or none")
+        check_alike(part, first, "part 0", f"part {i} ")
     subjects = [[prefix + name for name in part.subjects.tolist()]
                 for part, prefix in zip(parts, prefixes, strict=True)]
     if not same_people:
@@ -48,6 +43,16 @@ def concatenate(parts: Sequence[Recordings], prefixes: Sequence[str] | None = No
         [x for part in parts for x in part.sequences], list(chain(*subjects)), first.channels, first.rate,
         None if first.stimuli is None else np.concatenate([part.stimuli for part in parts]), _info(parts),
         list(chain(*imitates)))
+
+
+def check_alike(part: Recordings, first: Recordings, first_name: str, start: str = "") -> None:
+    """Raise where a part has other channels or another rate than the first, or names stimuli where that has none."""
+    for what in ("channels", "rate"):
+        if getattr(part, what) != getattr(first, what):
+            raise RecordingsError(f"{start}has another {what.removesuffix('s')} than {first_name}: "
+                                  f"{shown(getattr(part, what))}, not {shown(getattr(first, what))}")
+    if (part.stimuli is None) != (first.stimuli is None):
+        raise RecordingsError(f"{start}must name a stimulus just as {first_name} does: all do, or none")
 
 
 def _check_apart(subjects: list[list[str]]) -> None:

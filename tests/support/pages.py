@@ -3,6 +3,22 @@
 import json
 
 import plotly.graph_objects as go
+from streamlit.testing.v1 import AppTest
+
+from tests.support.places import ROOT
+
+
+def opened(page: str, **state):
+    """A page of the app with these values of widgets, opened as from Home."""
+    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
+    for key, value in state.items():
+        app.session_state[key] = value
+    return app.run().switch_page(f"pages/{page}.py").run()
+
+
+def said(page, *kinds: str) -> str:
+    """All words of these kinds on a page, one after the other."""
+    return " ".join(element.value for kind in kinds for element in getattr(page, kind))
 
 
 def figures_on(page) -> list[dict]:

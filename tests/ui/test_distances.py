@@ -2,19 +2,19 @@
 
 import base64
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from streamlit.testing.v1 import AppTest
 
 from qpwl_core.evaluation.bootstrap import resample
 from qpwl_core.evaluation.pairs import pairs_of, some_of_each
 from qpwl_core.evaluation.trials import auc_by_n, make_trials
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.transport.distances import pairwise_cosine, pairwise_wasserstein, wasserstein
+from tests.support import pages
 from tests.support.pages import figures_on
-from tests.support.places import ROOT
 from ui.distances.figures import matrices
 from ui.library.models import SHIPPED
 
@@ -22,16 +22,11 @@ from ui.library.models import SHIPPED
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def opened(**state):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in state.items():
-        app.session_state[key] = value
-    return app.run().switch_page("pages/distances.py").run()
+opened = partial(pages.opened, "distances")
 
 
 def said(page) -> str:
-    return " ".join(element.value for kind in ("caption", "markdown", "info", "error", "latex")
-                    for element in getattr(page, kind))
+    return pages.said(page, "caption", "markdown", "info", "error", "latex")
 
 
 def shown_aucs(page) -> list[str]:

@@ -1,6 +1,7 @@
 """The Filters page in every state, its numbers against the core."""
 
 import shutil
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 from qpwl_core.evaluation.pairs import filter_aucs, pairs_of, some_of_each
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
+from tests.support import pages
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
 from ui.filters.figures import broken, large, overview
@@ -20,16 +22,11 @@ from ui.library.models import SHIPPED
 pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def opened(**state):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in state.items():
-        app.session_state[key] = value
-    return app.run().switch_page("pages/filters.py").run()
+opened = partial(pages.opened, "filters")
 
 
 def said(page) -> str:
-    return " ".join(element.value for kind in ("caption", "markdown", "subheader", "info", "error")
-                    for element in getattr(page, kind))
+    return pages.said(page, "caption", "markdown", "subheader", "info", "error")
 
 
 def test_the_ranking_on_screen_is_the_cores():

@@ -19,6 +19,7 @@ from qpwl_core.data.formats.buffers import check_size, is_large, scratch_file, s
 from qpwl_core.data.formats.filenames import stem_of, subject_and_stimulus
 from qpwl_core.data.formats.readers import READERS, read_file
 from qpwl_core.data.formats.writers import VALUE
+from qpwl_core.data.joining import check_alike
 from qpwl_core.data.recordings import BLOCK, Recordings
 
 MAX_FILES = 100_000
@@ -43,7 +44,7 @@ def read_folder(folder, rate, lazy, max_bytes) -> Recordings:
             try:
                 part = read_file(file, rate, None if large else lazy, max_bytes, whose)
                 first = first or part
-                _check_alike(part, first, files[0][0].name)
+                check_alike(part, first, shown(files[0][0].name))
             except RecordingsError as error:
                 raise RecordingsError(f"{label}: {error}") from error.__cause__
             lengths += part.lengths.tolist()
@@ -95,15 +96,6 @@ def _is_wanted(path):
     if path.is_dir() or (path.suffix.lower() in READERS and path.is_symlink()):
         raise RecordingsError(f"{shown(path.name)} is a folder in a folder in a folder, or a link that leads nowhere")
     return False
-
-
-def _check_alike(part, first, first_name):
-    for what in ("channels", "rate"):
-        if getattr(part, what) != getattr(first, what):
-            raise RecordingsError(f"has another {what.removesuffix('s')} than {shown(first_name)}: "
-                                  f"{shown(getattr(part, what))}, not {shown(getattr(first, what))}")
-    if (part.stimuli is None) != (first.stimuli is None):
-        raise RecordingsError(f"must name a stimulus just as {shown(first_name)} does: all files do, or none")
 
 
 def _append(store, sequences):

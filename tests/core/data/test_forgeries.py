@@ -152,7 +152,7 @@ def test_concatenate_keeps_people_apart():
     ({}, "subjects of different parts must differ, and 'a' is in part 0 and in part 1"),
     ({"channels": ("w",)}, "part 1 has another channel than part 0"),
     ({"rate": 20.0}, "part 1 has another rate than part 0: '20.0', not '10.0'"),
-    ({"stimuli": ["s"] * 6}, "part 1 must name stimuli just as part 0 does"),
+    ({"stimuli": ["s"] * 6}, "part 1 must name a stimulus just as part 0 does"),
 ])
 def test_concatenate_refuses_what_does_not_fit(others, sentence):
     with pytest.raises(RecordingsError, match=sentence):
