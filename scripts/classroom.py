@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -107,6 +108,12 @@ def nginx(run: Path, ports: list[int], port: int) -> list[str]:
     return [program, "-p", str(run), "-e", str(run / "error.log"), "-c", str(run / "nginx.conf"), "-g", "daemon off;"]
 
 
+def end_group(process: subprocess.Popen) -> None:
+    """End what a process that has ended left behind; trainings are in groups of their own and go on."""
+    with suppress(OSError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
 class Supervisor:
     """Processes that are started again when they die, until they are asked to end."""
 
@@ -128,6 +135,7 @@ class Supervisor:
                     if process is None or process.poll() is not None:
                         if process is not None:
                             print(f"{name} ended with code {process.returncode}: it is started again", flush=True)
+                            end_group(process)             # nginx, killed, leaves children that hold its port
                             time.sleep(0.5)
                         self.running[name] = subprocess.Popen(command, cwd=ROOT, env=self.variables,
                                                               stdin=subprocess.DEVNULL, start_new_session=True)
@@ -141,6 +149,7 @@ class Supervisor:
                 except subprocess.TimeoutExpired:
                     process.kill()
                     process.wait()
+                end_group(process)
 
 
 def welcome(room: Classroom, address: str) -> None:

@@ -1,6 +1,8 @@
 """A class: nobody gets in without a code, nobody sees or changes what is another's, and what is forgotten is gone."""
 
 import asyncio
+import errno
+import os
 import subprocess
 import sys
 import time
@@ -354,3 +356,18 @@ def test_uploads_and_notes_are_kept_and_bounded(tmp_path, monkeypatch):
     assert Notes(tmp_path / "notes.json") == {"a": 1}
     (tmp_path / "notes.json").write_text("half")
     assert Notes(tmp_path / "notes.json") == {}
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
+    """A full disk and a read-only folder: what is asked for is refused in a sentence, and nothing half is left."""
+    kept = Uploads(tmp_path / "uploads")
+    for number in (errno.ENOSPC, errno.EROFS):
+        def full(*_, number=number, **__):
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr("qpwl_core.data.recordings.Recordings.save", full)
+        with pytest.raises(ValueError, match="it cannot be kept: (No space|Read-only)") as error:
+            kept["walk"] = Own("walk", tiny_recordings(), "gait")
+        assert "\n" not in str(error.value)
+        assert list(kept) == []
+        assert not list((tmp_path / "uploads").glob("*.npz"))

@@ -33,13 +33,16 @@ def show() -> None:
         st.success(plain(text), icon=":material/check:")
     if text := st.session_state.pop("class_problem", None):
         st.error(plain(text), icon=":material/error:")
-    if not is_lecturer():
-        students_game()
-        students_view()
-        return
-    view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="door", required=True,
-                                key="class_view", label_visibility="collapsed", **KEPT)
-    lecturers_game() if view == "forge" else lecturers_view()
+    try:
+        if not is_lecturer():
+            students_game()
+            students_view()
+            return
+        view = st.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="door", required=True,
+                                    key="class_view", label_visibility="collapsed", **KEPT)
+        lecturers_game() if view == "forge" else lecturers_view()
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
 
 
 def join_link() -> str:
@@ -71,7 +74,11 @@ def lecturers_view() -> None:
 @st.fragment(run_every=5.0)
 def everyone() -> None:
     """All visitors and what they have, looked at every few seconds."""
-    here = visitors()
+    try:
+        here = visitors()
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return
     st.subheader(f"Here: {counted(len(here), 'visitor', 'visitors')}", anchor=False)
     if not here:
         st.info("Nobody has joined yet.", icon=":material/hourglass_empty:")

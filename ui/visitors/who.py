@@ -98,15 +98,22 @@ def name_of(who: str) -> str:
     """A name to show for an id."""
     if who == LECTURER:
         return "the lecturer"
-    found = register(str(desk_place())).find(who)
-    return found.name or f"visitor {who[:4]}" if found else f"visitor {who[:4]}"
+    try:
+        found = register(str(desk_place())).find(who)
+    except FileError:
+        found = None
+    return found.name if found and found.name else f"visitor {who[:4]}"
 
 
 def _known(who: str) -> bool:
     """Whether a visitor is on the register, looked at every other second."""
     seen = st.session_state.get("_known")
     if seen is None or not 0 <= time.monotonic() - seen < FRESH:
-        if register(str(desk_place())).find(who) is None:
+        try:
+            there = register(str(desk_place())).find(who) is not None
+        except FileError:                      # a full disk, a database that is away: who was known stays so
+            return seen is not None
+        if not there:
             st.session_state.pop("_known", None)
             return False
         st.session_state["_known"] = time.monotonic()
