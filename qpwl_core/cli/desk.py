@@ -84,6 +84,7 @@ def _decide(args, claimed):
         print(json.dumps({
             "kind": decision.kind, "claimed": claimed, "accepted": decision.accepted, "person": decision.person,
             "distance": decision.distance, "threshold": decision.threshold, "n": decision.n, "copies": decision.copies,
+            "enrolled": decision.enrolled, "pruned": decision.pruned,
             "ladder": [{"name": name, "distance": float(d)}
                        for name, d in zip(decision.names, decision.distances, strict=True)],
             "threshold_note": note}, ensure_ascii=False))
@@ -94,6 +95,8 @@ def _decide(args, claimed):
           f"{len(people)} enrolled; {note}")
     for name, distance in list(zip(decision.names, decision.distances, strict=True))[:5]:
         print(f"  {distance:12.6g}  {name}")
+    if decision.pruned:
+        print(f"{decision.pruned:.1%} of the enrolled sequences are farther away by a bound, and were not compared")
     if left > 0:
         print(f"{MOST} sequences were presented, {left} more are in the data: choose with --sequences")
     if decision.copies:

@@ -25,7 +25,7 @@ from qpwl_core.common.lazy import Lazy
 from qpwl_core.common.sheets import row_of
 from qpwl_core.common.text import shown
 from qpwl_core.desk import tables
-from qpwl_core.desk.decisions import Decision, Enrolled, decide
+from qpwl_core.desk.decisions import Decision, Enrolled, decide, joined
 from qpwl_core.desk.names import checked_name, name_key
 from qpwl_core.desk.space import Space
 from qpwl_core.desk.storage import SqliteFile, damaged, is_address, storage_at
@@ -148,7 +148,8 @@ class Desk:
             version = tuple(database.execute(wanted).scalars())
             loaded = self._loaded
             if loaded is None or loaded[0] != version or self._known != stamp:
-                found = self._load(database)
+                ours = loaded is not None and self._known == stamp          # nobody else has written
+                found = (self._more(database, *loaded, version) if ours and loaded else None) or self._load(database)
                 if loaded is None or loaded[0] != version or not loaded[1].same(found):
                     loaded = version, found
                     self._loaded = loaded      # one assignment: other threads see the old or the new
@@ -168,7 +169,7 @@ class Desk:
         """Write a decision into the log, with who it really was and what was guessed, where that is known."""
         row = {"time": _now(), "kind": decision.kind, "claimed": decision.claimed, "decided": decision.person,
                "distance": decision.distance, "threshold": decision.threshold, "n": decision.n,
-               "enrolled": len(decision.names), "model": decision.model}
+               "enrolled": decision.enrolled, "model": decision.model}
         with self._open(write=True) as database:
             line = database.execute(tables.LOG.insert().values(row)).inserted_primary_key
             if truth is not None or guess is not None:
@@ -191,23 +192,35 @@ class Desk:
         return "".join(row_of(row) + "\n" for row in (LOGGED, *(row.values() for row in reversed(self.log()))))
 
     def _load(self, database) -> Enrolled:
-        names, values, owner = [], [], []
+        nobody = Enrolled(self.space, (), torch.zeros(0, *self.space.shape), np.zeros(0, int))
+        return joined(nobody, *self._read(database))
+
+    def _more(self, database, known: tuple, before: Enrolled, now: tuple) -> Enrolled | None:
+        """With those who came since; None where that is not all that changed: each change would be one who came."""
+        if known[1] != now[1]:                 # another file
+            return None
+        newcomers = self._read(database, before.last)
+        return joined(before, *newcomers) if len(newcomers[0]) == int(now[0]) - int(known[0]) else None
+
+    def _read(self, database, after: int = -1) -> tuple[list[tuple[int, str]], np.ndarray, np.ndarray]:
+        """People of later numbers than this one, in order: numbers and names, embeddings, and whose each is."""
+        newcomers: list[tuple[int, str]] = []
+        values, owner = [], []
         people, sequences = tables.PEOPLE, tables.SEQUENCES
         rows = database.execute(sql.select(people.c.id, people.c.name, sequences.c.embedding, sequences.c.crc)
-                                .join(sequences).order_by(people.c.key, sequences.c.id))
-        size, last = 4 * int(np.prod(self.space.shape)), None
+                                .join(sequences).where(people.c.id > after).order_by(people.c.id, sequences.c.id))
+        size = 4 * int(np.prod(self.space.shape))
         for person, name, blob, crc in rows:
             if len(blob) != size or zlib.crc32(blob) != crc:
                 raise FileError(self._damaged(f"a sequence of {shown(name)} is not what was written"))
-            if person != last:
-                names.append(name)
-                last = person
+            if not newcomers or person != newcomers[-1][0]:
+                newcomers.append((person, name))
             values.append(blob)
-            owner.append(len(names) - 1)
-        table = np.frombuffer(b"".join(values), dtype="<f4").reshape(-1, *self.space.shape).astype(np.float32)
+            owner.append(len(newcomers) - 1)
+        table = np.frombuffer(b"".join(values), dtype="<f4").reshape(-1, *self.space.shape)
         if not np.isfinite(table).all():
             raise FileError(self._damaged("an embedding has NaN or infinite values"))
-        return Enrolled(self.space, tuple(names), torch.from_numpy(table), np.array(owner, dtype=int))
+        return newcomers, table, np.array(owner, dtype=int)
 
     @contextmanager
     def _open(self, write: bool = False):

@@ -7,13 +7,15 @@ and rejects where that is above a threshold; verification looks at the claimed p
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from qpwl_core.desk.names import name_key
+from qpwl_core.desk.search import Search
 from qpwl_core.desk.space import Space
 
 MOST = 5                  # sequences that are presented at once
@@ -26,12 +28,14 @@ class Enrolled:
     space: Space
     names: tuple[str, ...]      # J
     values: Tensor              # (N, *shape)
-    owner: np.ndarray           # (N,) index into names, rising
+    owner: np.ndarray           # (N,) index into names; one person's sequences stand together
+    last: int = -1              # the number of the last who came
+    taken: list[int] = field(default_factory=lambda: [-1])   # sequences in the memory that ``values`` is the start of
 
-    @property
+    @cached_property
     def starts(self) -> np.ndarray:
-        """Each person's first sequence. (J,)"""
-        return np.searchsorted(self.owner, np.arange(len(self.names)))
+        """The first sequence of each person, in the order in which they stand. (J,)"""
+        return np.flatnonzero(np.diff(self.owner, prepend=-1))
 
     def same(self, other: Enrolled) -> bool:
         """Whether these are the same people with the same sequences."""
@@ -46,10 +50,36 @@ class Enrolled:
     def _by_bytes(self) -> dict[bytes, str]:
         return {x.tobytes(): self.names[j] for x, j in zip(self.values.numpy(), self.owner, strict=True)}
 
-    def nearest_of(self, person: int, between: np.ndarray) -> np.ndarray:
-        """Which sequence of a person is nearest to each presented one. (n, N) -> (n,)"""
-        theirs = np.flatnonzero(self.owner == person)
-        return theirs[between[:, theirs].argmin(1)]
+    @cached_property
+    def search(self) -> Search:
+        """Who of them is nearest."""
+        return Search(self.space, self.values, self.owner, self.starts)
+
+
+def joined(before: Enrolled, newcomers: list[tuple[int, str]], values: np.ndarray, owner: np.ndarray) -> Enrolled:
+    """Those who were there, and newcomers (number, name) with embeddings (m, *shape) of ``owner`` (m,).
+
+    Names stay in their order, sequences in that in which people came. There is room for more behind the embeddings, so
+    that the next to come costs no copy of all; what stands before is never touched, and others may still look at it.
+    """
+    old, new = len(before.values), len(before.values) + len(values)
+    room = before.values.untyped_storage().nbytes() // (4 * max(1, int(np.prod(before.values.shape[1:]))))
+    if new > room or before.taken[0] != old:
+        held = torch.empty(new + new // 8, *before.values.shape[1:])
+        held[:old] = before.values
+        taken = [old]
+    else:
+        held = torch.as_strided(before.values, (room, *before.values.shape[1:]), before.values.stride())
+        taken = before.taken
+    held[old:new] = torch.from_numpy(values.astype(np.float32))
+    taken[0] = new
+    everyone = [*before.names, *(name for _, name in newcomers)]
+    order = sorted(range(len(everyone)), key=lambda i: name_key(everyone[i]))
+    place = np.empty(len(everyone), dtype=int)
+    place[order] = np.arange(len(everyone))
+    return Enrolled(before.space, tuple(everyone[i] for i in order), held[:new],
+                    place[np.concatenate([before.owner, len(before.names) + owner])],
+                    newcomers[-1][0] if newcomers else before.last, taken)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +88,7 @@ class Decision:
 
     claimed: str | None          # None: who is it? else: is it this one?
     person: str | None           # accepted as this one; None: rejected
-    names: tuple[str, ...]       # all enrolled people, nearest first
+    names: tuple[str, ...]       # enrolled people, nearest first
     distances: np.ndarray        # (J,) their d_j(n)
     threshold: float
     n: int
@@ -68,6 +98,8 @@ class Decision:
     presented: Tensor            # (n, *shape)
     matched: Tensor              # (1 or 2, n, *shape) the nearest enrolled sequences of those compared
     copies: int                  # presented sequences that are themselves enrolled: no fair match
+    enrolled: int                # people in all; ``names`` are all of them, or of very many the nearest
+    pruned: float                # share of the sequences that a bound spared: they are too far away to matter
 
     @property
     def kind(self) -> str:
@@ -104,18 +136,18 @@ def decide(enrolled: Enrolled, presented, model: str, threshold: float, claimed:
         raise ValueError("nobody is enrolled yet, so there is no one to compare with")
     if claimed is not None and claimed not in enrolled.names:
         raise ValueError(f"nobody called {claimed!r} is enrolled")
-    between = enrolled.space.pairwise(presented, enrolled.values)                               # (n, N)
-    distances = np.minimum.reduceat(between, enrolled.starts, axis=1).mean(0, dtype=np.float64)  # (J,)
-    order = np.argsort(distances, kind="stable")
+    search = enrolled.search
+    order, distances, pruned = search.people(presented, () if claimed is None else (enrolled.names.index(claimed),))
     first = order[0] if claimed is None else enrolled.names.index(claimed)
     compared = [first, *[j for j in order if j != first][:1]]
-    matched = torch.stack([enrolled.values[enrolled.nearest_of(j, between)] for j in compared])
+    matched = torch.stack([enrolled.values[search.nearest_of(presented, j)] for j in compared])
     return Decision(
-        claimed, enrolled.names[first] if distances[first] <= threshold else None,
-        tuple(enrolled.names[j] for j in order), distances[order], float(threshold), len(presented), model,
+        claimed, enrolled.names[first] if distances[list(order).index(first)] <= threshold else None,
+        tuple(enrolled.names[j] for j in order), distances, float(threshold), len(presented), model,
         tuple(enrolled.names[j] for j in compared),
         np.stack([enrolled.space.by_filter(presented, theirs).mean(0) for theirs in matched]), presented, matched,
-        sum(_same(enrolled.values[between[i].argmin()], x) for i, x in enumerate(presented)))
+        sum(_same(enrolled.values[row], x) for row, x in zip(search.likeliest(presented), presented, strict=True)),
+        len(enrolled.names), pruned)
 
 
 def _same(a: Tensor, b: Tensor) -> bool:

@@ -202,7 +202,13 @@ struct OrderReal {
         return direct ? (f1 - f0) * one_over : series;
 #endif
     }
-    F root(F sum) const { return exp2_of(log2_of(sum) * (1 / p)); }
+    // sum^(1/p), the exponent's part again without loss: 1/p in two numbers.
+    F root(F sum) const {
+        const float inverse = 1 / order, rest = 1 / order - (double)inverse;
+        const F e = __builtin_convertvector(((I)sum >> 23) - 127, F), m = (F)(((I)sum & 0x7fffff) | 0x3f800000);
+        const F l = e * rest + log2_of(m) * inverse, n = (e * inverse + l + 12582912.0f) - 12582912.0f;
+        return exp2_of(e * inverse - n + l) * (F)((__builtin_convertvector(n, I) + 127) << 23);
+    }
 };
 
 struct OrderAny {
@@ -297,15 +303,16 @@ static inline F filter(const OrderReal& order, const float* a, const float* b, c
         sum += w[j - 1] * order.mean(d0, d1, x0, x1, r0, r1, f0, f1);
         d0 = d1, x0 = x1, r0 = r1, f0 = f1;
     }
-    if (any(~((sum >= OrderReal::least) & (sum <= OrderReal::most)))) return filter(OrderAny(order.order), a, b, w, L);
-    return size * order.root(sum * (1 / (order.p + 1)));
+    const I odd = ~((sum >= OrderReal::least) & (sum <= OrderReal::most));
+    const F found = size * order.root(sum * (1 / (order.p + 1)));
+    return any(odd) ? (odd ? filter(OrderAny(order.order), a, b, w, L) : found) : found;   // a lane never depends on others
 }
 
 template <class Order>
 static inline F filter(const Order&, const float* a, const float* b, const float* w, int L) {
     const F sum = segments<Order>(a, b, w, L);
-    if (any((sum < Order::least) | (sum > Order::most))) return filter(OrderAny(Order::order), a, b, w, L);
-    return Order::root(sum);
+    const I odd = (sum < Order::least) | (sum > Order::most);
+    return any(odd) ? (odd ? filter(OrderAny(Order::order), a, b, w, L) : Order::root(sum)) : Order::root(sum);
 }
 
 template <class Order>
@@ -330,6 +337,55 @@ static void forward(const Order& order, const float* a, const float* tiles, cons
         if (!per_filter)
             for (int64_t i = 0; i < count; i++)
                 for (int64_t r = 0; r < lanes; r++) out[(q0 + i) * columns + column + r] = (float)sum[i][r];
+    }
+}
+
+// A few queries against many rows where they lie: each row is read once and tiled in the cache.
+
+// LANES rows to one tile: rounds of a perfect shuffle, after which rows are columns. The next rows are on their way then.
+static inline void tiled(const float* const* rows, const float* const* next, float* tile, int64_t size) {
+    I low, high;
+    for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
+    int64_t j = 0;
+    for (; j + LANES <= size; j += LANES) {
+        F x[LANES], y[LANES];
+        for (int i = 0; i < LANES; i++) x[i] = load(rows[i] + j), __builtin_prefetch(next[i] + j);
+        for (int done = 1; done < LANES; done *= 2) {
+            for (int i = 0; i < LANES / 2; i++) {
+                y[2 * i] = __builtin_shuffle(x[i], x[i + LANES / 2], low);
+                y[2 * i + 1] = __builtin_shuffle(x[i], x[i + LANES / 2], high);
+            }
+            std::copy(y, y + LANES, x);
+        }
+        for (int i = 0; i < LANES; i++) store(tile + (j + i) * LANES, x[i]);
+    }
+    for (; j < size; j++)
+        for (int i = 0; i < LANES; i++) tile[j * LANES + i] = rows[i][j];
+}
+
+template <class Order>
+static void scan(const Order& order, const float* a, const float* rows, const int64_t* which, const float* w, float* out,
+                 int64_t Q, int64_t count, int64_t K, int64_t L, int threads) {
+    const int64_t size = K * L;
+    #pragma omp parallel num_threads(threads)
+    {
+        std::vector<float> space(size * LANES + LANES);
+        float* tile = (float*)(((uintptr_t)space.data() + 4 * LANES - 1) / (4 * LANES) * (4 * LANES));
+        #pragma omp for schedule(static)
+        for (int64_t first = 0; first < count; first += LANES) {
+            const float *row[LANES], *next[LANES];
+            for (int i = 0; i < LANES; i++) {
+                row[i] = rows + which[std::min(first + i, count - 1)] * size;
+                next[i] = rows + which[std::min(first + LANES + i, count - 1)] * size;
+            }
+            tiled(row, next, tile, size);
+            for (int64_t q = 0; q < Q; q++) {
+                D sum = D{};
+                for (int64_t k = 0; k < K; k++)
+                    sum += __builtin_convertvector(filter(order, a + q * size + k * L, tile + k * L * LANES, w, L), D);
+                for (int64_t i = 0; i < LANES && first + i < count; i++) out[q * count + first + i] = (float)sum[i];
+            }
+        }
     }
 }
 
@@ -455,6 +511,13 @@ int64_t qpwl_lanes() { return LANES; }
 void qpwl_forward(const float* a, const float* tiles, const float* w, float* out, double p, int64_t per_filter, int64_t threads, int64_t columns,
                   int64_t first, int64_t Q, int64_t R, int64_t K, int64_t L) {
     auto run = [&](const auto& order) { forward(order, a, tiles, w, out, columns, first, Q, R, K, L, threads, per_filter); };
+    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else if (p == 3) run(OrderThree()); else run(OrderReal(p));
+}
+
+// a (Q, K, L); rows (…, K, L), of which those numbered which (count) count; w (L-1); out (Q, count).
+void qpwl_scan(const float* a, const float* rows, const int64_t* which, const float* w, float* out, double p, int64_t threads, int64_t Q,
+               int64_t count, int64_t K, int64_t L) {
+    auto run = [&](const auto& order) { scan(order, a, rows, which, w, out, Q, count, K, L, threads); };
     if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else if (p == 3) run(OrderThree()); else run(OrderReal(p));
 }
 

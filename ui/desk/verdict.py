@@ -48,7 +48,9 @@ def show_ladder(decision: Decision, colours: dict[str, str], key: str, large: bo
           f"Distances to {len(names)} enrolled people, {distances[0]:.4g} to {distances[-1]:.4g}; "
           f"threshold {decision.threshold:.4g}", data)
     if len(decision.names) > SHOWN:
-        st.caption(f"The nearest {SHOWN} of {len(decision.names)} people; the export has all.")
+        known = "all" if len(decision.names) == decision.enrolled else f"{len(decision.names)} of them"
+        spared = f" {decision.pruned:.1%} of the sequences were too far away to be compared." if decision.pruned else ""
+        st.caption(f"The nearest {SHOWN} of {decision.enrolled} people; the export has {known}.{spared}")
 
 
 def show_reasons(decision: Decision, space: Space, colours: dict[str, str], key: str) -> None:
