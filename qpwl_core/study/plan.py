@@ -14,12 +14,14 @@ from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
 from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, TUNING, choose, is_tuned
 
 FEW = range(3)                            # splits of the questions beside the main table
-SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6}      # of the main table: ten where nothing is said
+SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
+          "signature-susig": 6}           # of the main table: ten where nothing is said
 PEOPLE = {"eeg-uci": (4, 6, 9, 12), "gait-hapt": (4, 6, 9, 12), "gait-ipol": (8, 16, 32, 48),
           "eye-gazecom": (6, 10, 15)}
 BUDGET = "eeg-uci"                        # where the paper's own budget is spent once
 # seconds that one training takes on one core, until there are records to go by
-SECONDS = {"eeg-uci": 16, "gait-hapt": 18, "gait-ipol": 95, "eye-gazecom": 85, "eye-gazecom-fixed": 140}
+SECONDS = {"eeg-uci": 16, "gait-hapt": 18, "gait-ipol": 95, "eye-gazecom": 85, "eye-gazecom-fixed": 140,
+           "signature-susig": 150}
 
 
 def splits_of(name: str) -> int:

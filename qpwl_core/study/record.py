@@ -1,9 +1,9 @@
-"""What is kept of a cell: one compressed file of a few kB, from which every table and figure of a report is made.
+"""What is kept of a cell: one small compressed file, from which every table and figure of a report is made.
 
 ``OUT/kept/<cell>.json.gz`` says what was trained (config, split by names, seed, seconds, checksum of the weights), what
 came out per repeat, and per n the *wins* that the bootstrap over people needs: in how many of the repeats person i is
 nearer to itself than j is to k, one letter for each (i, j, k), half wins counted. So intervals are the same as from all
-distances, which are kept only of models that ship.
+distances, which are kept only of models that ship. That takes 3 to 10 kB of a dozen people, 35 kB of forty.
 """
 
 from __future__ import annotations

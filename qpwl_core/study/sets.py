@@ -166,8 +166,9 @@ class Preset:
 
 
 PRESETS = {
-    "quick": Preset(("eye-gazecom", "eye-gazecom-fixed", "gait-ipol", "eeg-uci", "gait-hapt"), None,
-                    tuple(range(10)), what="the quick preset of each domain with what was tuned, on all people"),
+    "quick": Preset(("eye-gazecom", "eye-gazecom-fixed", "gait-ipol", "eeg-uci", "gait-hapt",
+                     "signature-susig"), None, tuple(range(10)),
+                    what="the quick preset of each domain with what was tuned, on all people"),
     "smoke": Preset(("eye-simulated", "eye-simulated-fixed", "gait-hapt", "eeg-simulated"), ("qp-wl", "mp-npl"), (0, 1),
                     people=24, what="a trial of the machinery: 24 people, a tiny network, 30 steps; its figures mean "
                                     "nothing",

@@ -132,7 +132,9 @@ def from_markdown(lines: list[str]) -> str:
     >>> from_markdown(["## A", "", "**1** & `c`", "- x"])
     '<h3>A</h3><p><b>1</b> &amp; <code>c</code></p><ul><li>x</li></ul>'
     """
-    found, rows, items = [], [], []
+    found: list[str] = []
+    rows: list[list[str]] = []
+    items: list[str] = []
 
     def close():
         if rows:

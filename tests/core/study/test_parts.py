@@ -43,6 +43,8 @@ def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
     assert not {(cell.set, cell.seed) for cell in tries} & tested
     for name in PRESETS["quick"].sets:
         of_set = [cell for cell in tries if cell.set == name]
+        if SETS[name].domain not in variants.SPACE:                  # signatures: scripts/search_signatures.py
+            continue
         counts = {method: sum(cell.method == method for cell in of_set) for method in SETS[name].methods}
         assert set(counts.values()) == {variants.TRIES * len(variants.TUNING)}
 
