@@ -1,13 +1,16 @@
 """Run every benchmark of this folder, print one table, and exit 1 when a floor is missed.
 
-    python -m benchmarks              all of them
-    python -m benchmarks distances    those of one file
+    python -m benchmarks                          all of them
+    python -m benchmarks distances                those of one file
+    python -m benchmarks --json FILE              and keep the figures
+    python -m benchmarks --compare FILE           and print what got slower than those figures by more than the noise
 
-A benchmark is a module with ``run() -> list[dict]``; a row has ``what``, ``measured``, ``reference``, ``ratio``,
-``floor`` (text such as ">= 0.9") and ``ok``. Each module runs in a separate process, so that none warms, fills or
-slows another.
+`benchmarks/figures.json` has the figures that were last kept. A benchmark is a module with ``run() -> list[dict]``; a
+row has ``what``, ``measured``, ``reference``, ``ratio``, its ``noise``, ``floor`` (text such as ">= 0.9"), ``ok``. Each
+module runs in a separate process, so that none warms, fills or slows another.
 """
 
+import argparse
 import json
 import pkgutil
 import subprocess
@@ -16,7 +19,8 @@ from pathlib import Path
 
 import benchmarks
 
-COLUMNS = ("what", "measured", "reference", "ratio", "floor", "ok")
+COLUMNS = ("what", "measured", "reference", "ratio", "noise", "floor", "ok")
+UNKNOWN = 0.15           # relative noise of a row that does not know its own
 
 
 def table(rows: list[dict]) -> str:
@@ -28,7 +32,27 @@ def table(rows: list[dict]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def main(wanted: list[str]) -> int:
+def slower(rows: list[dict], before: list[dict]) -> list[str]:
+    """What got worse than before by more than the noise of both; rows are known by what they measure."""
+    kept, found = {row["what"]: row for row in before}, []
+    for row in rows:
+        if row["what"] not in kept:
+            continue
+        now, then = float(row["ratio"]), float(kept[row["what"]]["ratio"])
+        noise = sum(float(each.get("noise") or UNKNOWN * float(each["ratio"])) for each in (row, kept[row["what"]]))
+        worse = then - now if str(row["floor"]).startswith(">=") else now - then
+        if worse > noise:
+            found.append(f"slower: {row['what']}: {now:.3g}, and it was {then:.3g} (noise {noise:.2g})")
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    parser.add_argument("--compare", type=Path, metavar="FILE")
+    args = parser.parse_args(arguments)
+    wanted, before = args.names, json.loads(args.compare.read_text()) if args.compare else []
     names = [m.name for m in pkgutil.iter_modules(benchmarks.__path__) if not m.name.startswith("_")]
     if unknown := set(wanted) - set(names):
         print(f"no benchmark called {', '.join(sorted(unknown))}; there are: {', '.join(names)}", file=sys.stderr)
@@ -45,7 +69,11 @@ def main(wanted: list[str]) -> int:
             continue
         rows += json.loads(done.stdout.splitlines()[-1])
     print(table(rows))
-    return int(failed or not all(row["ok"] for row in rows))
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+    found = slower(rows, before)
+    print("\n".join(found) or "nothing got slower" if args.compare else "", end="\n" if args.compare else "")
+    return int(failed or bool(found) or not all(row["ok"] for row in rows))
 
 
 if __name__ == "__main__":

@@ -20,11 +20,41 @@ def race(ours: Callable, reference: Callable, rounds: int = 9) -> tuple[float, f
     return mine, other, other / mine
 
 
-def row(what: str, measured: str, reference: str, ratio: float, floor: float, at_least: bool = True) -> dict:
-    """One line of the table; ``floor`` is a least or a greatest ratio."""
-    reached = ratio >= floor if at_least else ratio <= floor
+def race_to(floor: float, ours: Callable, reference: Callable, at_least: bool = True, rounds: int = 15,
+            seconds: float = 20.0) -> tuple[float, float, float, float]:
+    """As `race`, repeated until the noise is smaller than the margin to the floor, or for so many seconds.
+
+    The ratio is reference over ours where it must be at least the floor, ours over reference where at most. Its noise:
+    by how much it differs between thirds of the rounds. -> (ours, reference, ratio, noise)
+    """
+    ours(), reference()
+    times: list[tuple[float, float]] = []
+    ends = time.perf_counter() + seconds
+    while True:
+        for _ in range(rounds):
+            start = time.perf_counter()
+            ours()
+            middle = time.perf_counter()
+            reference()
+            times.append((middle - start, time.perf_counter() - middle))
+        ratios = [_ratio(times[i::3], at_least) for i in range(3)]
+        ratio, noise = _ratio(times, at_least), (max(ratios) - min(ratios)) / 2
+        if abs(ratio - floor) > noise or time.perf_counter() > ends:
+            return *(min(column) for column in zip(*times, strict=True)), ratio, noise
+
+
+def _ratio(times: list[tuple[float, float]], at_least: bool) -> float:
+    mine, other = (min(column) for column in zip(*times, strict=True))
+    return other / mine if at_least else mine / other
+
+
+def row(what: str, measured: str, reference: str, ratio: float, floor: float, at_least: bool = True,
+        noise: float = 0.0) -> dict:
+    """One line of the table; ``floor`` is a least or a greatest ratio, missed where that is more than noise."""
+    reached = ratio + noise >= floor if at_least else ratio - noise <= floor
     return {"what": what, "measured": measured, "reference": reference, "ratio": f"{ratio:.3g}",
-            "floor": f"{'>=' if at_least else '<='} {floor:g}", "ok": bool(reached)}
+            "noise": f"{noise:.2g}" if noise else "", "floor": f"{'>=' if at_least else '<='} {floor:g}",
+            "ok": bool(reached)}
 
 
 def extra_megabytes(setup: str, work: str) -> float:

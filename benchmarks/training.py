@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks._timing import race, row
+from benchmarks._timing import race, race_to, row
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import Config
 from qpwl_core.models.model import Model
@@ -113,9 +113,9 @@ def race_steps(name: str, samples: int, channels: int, shortest: float = 1.0) ->
                 step(batch)
         return steps
 
-    ours, theirs, ratio = race(several(run.learn), several(plain), rounds=15)
+    ours, theirs, ratio, noise = race_to(1.3, several(run.learn), several(plain))
     return row(f"training step, {name}, N = {PAIRS}, T = {batch.x.shape[2]}, D = {channels}",
-               f"{ours / STEPS * 1e3:.1f} ms", f"plain PyTorch {theirs / STEPS * 1e3:.1f} ms", ratio, 1.3)
+               f"{ours / STEPS * 1e3:.1f} ms", f"plain PyTorch {theirs / STEPS * 1e3:.1f} ms", ratio, 1.3, noise=noise)
 
 
 def race_pyramid() -> dict:
