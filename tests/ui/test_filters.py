@@ -17,6 +17,7 @@ from ui.filters.figures import broken, large, overview
 from ui.filters.responses import fitting_data
 from ui.library.comparisons import SEQUENCES
 from ui.library.models import SHIPPED
+from ui.shell.palette import dashes_of
 
 # Streamlit and what it brings warn about themselves; that is theirs to mend.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -115,5 +116,7 @@ def test_figures_survive_flat_filters():
     assert drawn.data[2].name.endswith("(a&lt;b&gt;)")
     heights = {person: np.full(3, np.inf) for person in flat}
     drawn = large(flat, levels, heights, colours)
+    many = dashes_of(dict.fromkeys("abcdefghijk", ""))
+    assert (many["a"], many["k"]) == ("solid", "dash"), "a ninth person has the first colour, and another dash"
     assert np.isfinite(np.concatenate([trace.y for trace in drawn.data if trace.xaxis == "x2"])).all()
     np.testing.assert_array_equal(broken(np.ones((2, 2))), [1, 1, np.nan, 1, 1, np.nan])

@@ -49,9 +49,10 @@ def contributions(filters: np.ndarray, names: list[str], colours: dict[str, str]
     """What the filters that differ most add to the distances to two people: (2, K), two bars per filter."""
     order = telling(filters)[:most]
     figure = go.Figure()
-    for name, values in zip(names, filters, strict=True):
+    for i, (name, values) in enumerate(zip(names, filters, strict=True)):
         label = escape(short(name), quote=False)
-        figure.add_bar(x=[f"{i + 1}" for i in order], y=values[order], name=label, marker_color=colours[name],
+        figure.add_bar(x=[f"{i + 1}" for i in order], y=values[order], name=label,
+                       marker={"color": colours[name], "pattern": {"shape": "/" if i else ""}},  # colours may be alike
                        hovertemplate=f"filter %{{x}} adds %{{y:.3g}}<extra>{label}</extra>")
     figure.update_layout(margin=MARGIN, height=360, barmode="group", legend={"orientation": "h", "y": 1.12},
                          xaxis={"title": "filter", "type": "category"}, yaxis={"title": "adds to the distance"})

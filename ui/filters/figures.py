@@ -8,6 +8,7 @@ from html import escape
 import numpy as np
 import plotly.graph_objects as go
 
+from ui.shell.palette import dashes_of
 from ui.shell.panels import FAINT, figure, panel, panels
 from ui.shell.people import named
 
@@ -26,7 +27,7 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
     A bar and a cell carry their filter, counted from 1, for whoever clicks. Each cell is scaled to its own range. All
     cells share one pair of axes and each person is one line with gaps: a dozen subplots draw ten times slower.
     """
-    order = np.argsort(-aucs, kind="stable")
+    order, dash = np.argsort(-aucs, kind="stable"), dashes_of(colours)
     columns = 4 if len(shown) <= 12 else 8
     rows = math.ceil(len(shown) / columns)
     left, bottom = np.arange(len(shown)) % columns, rows - 1 - np.arange(len(shown)) // columns
@@ -43,7 +44,7 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
     lines = [{"type": "scatter", "x": broken(left[:, None] + 0.08 + 0.84 * levels[None]),
               "name": escape(named(means)[person]),
               "y": broken(bottom[:, None] + 0.05 + (values[shown] - low[:, None]) * scale[:, None]), "mode": "lines",
-              "line": {"color": colours[person], "width": 2}, "hoverinfo": "skip", **panel(1)}
+              "line": {"color": colours[person], "width": 2, "dash": dash[person]}, "hoverinfo": "skip", **panel(1)}
              for person, values in means.items()]
     names = {"type": "scatter", "x": left + 0.08, "y": bottom + 0.83, "mode": "text", "hoverinfo": "skip", **panel(1),
              "textposition": "middle right", "text": [f"<b>{k + 1}</b> · {aucs[k]:.2f}" for k in shown],
@@ -62,7 +63,7 @@ def large(functions: dict[str, np.ndarray], levels: np.ndarray, heights: dict[st
     """One filter: left, Q̄ of every sequence of each person (n, L) thin, their mean bold, the levels marked; right, the
     density behind that mean, whose bins lie between its knots, with heights (L−1,)."""
     every, inner, names = np.concatenate(list(functions.values())), levels[1:-1], named(functions)
-    means = {person: values.mean(0) for person, values in functions.items()}
+    dash, means = dashes_of(colours), {person: values.mean(0) for person, values in functions.items()}
     finite = np.concatenate([h[np.isfinite(h)] for h in heights.values()] + [np.zeros(1)])
     top = max(1.15 * float(np.quantile(finite, 0.98)), 1e-9)        # an atom is infinitely high, a near-atom almost
     marks = np.tile([[every.min(), every.max()]], (len(inner), 1))
@@ -75,12 +76,13 @@ def large(functions: dict[str, np.ndarray], levels: np.ndarray, heights: dict[st
     for person, mean in means.items():
         name = escape(names[person])
         traces.append({"type": "scatter", "x": levels, "y": mean, "mode": "lines", "name": name, "legendgroup": name,
-                       "line": {"color": colours[person], "width": 4},
+                       "line": {"color": colours[person], "width": 4, "dash": dash[person]},
                        "hovertemplate": f"{name}: Q̄(%{{x:.2f}}) = %{{y:.3g}}<extra></extra>"})
         steps = np.repeat(np.minimum(heights[person], 2 * top), 2)
         traces.append({"type": "scatter", "x": np.repeat(mean, 2), "y": np.concatenate([[0], steps, [0]]),
                        "mode": "lines", "fill": "tozeroy", "fillcolor": _faint(colours[person]), **panel(1),
-                       "line": {"color": colours[person], "width": 2.5}, "legendgroup": name, "showlegend": False,
+                       "line": {"color": colours[person], "width": 2.5, "dash": dash[person]}, "legendgroup": name,
+                       "showlegend": False,
                        "hovertemplate": f"{name}: density %{{y:.3g}} at %{{x:.3g}}<extra></extra>"})
     x = [{"title": "level r", "range": [-0.01, 1.01], "tickformat": ".0%"}, {"title": "output of the filter"}]
     y = [{"title": "output of the filter, Q̄(r)"}, {"title": "density", "range": [0, top]}]
