@@ -46,7 +46,7 @@ async def student(room: Class, cookie: str, number: int, over: asyncio.Event, co
             async with Client(room.address, cookie) as client:
                 while not over.is_set():
                     count += 1
-                    name = f"person {number}-{count}"
+                    name = f"person{number}x{count}"
                     await client.open("desk", timeout=30)
                     await client.act(client.find("text_input", "Name"), name, timeout=30)
                     await client.act(client.find("button", "Enrol"), timeout=30)
@@ -104,7 +104,7 @@ async def spaces(room: Class, confirmed: dict[str, list[str]]) -> list[str]:
     for i, (cookie, names) in enumerate(confirmed.items()):
         async with Client(room.address, cookie) as client:
             await client.open("desk", timeout=60)
-            if any(f"person {j}-" in client.text for j in range(len(confirmed)) if j != i):
+            if any(f"person{j}x" in client.text for j in range(len(confirmed)) if j != i):
                 wrong.append(f"student {i} sees people of another")
             if names and names[-1] not in client.text:
                 wrong.append(f"student {i} does not see {names[-1]}")

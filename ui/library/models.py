@@ -25,6 +25,7 @@ from ui.library import elsewhere
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.visitors.once import once
 from ui.visitors.who import may_see, visitor
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -176,11 +177,14 @@ def distances_of(folder: str, checksum: str, part: str, measure: str | None, poi
 
     One at a time: each uses all cores, and twenty people at once would only be in each other's way.
     """
-    with computing:
+    def compute():
         held = gallery_at(folder, checksum).part(part)
         if len(held) * held.values.size > GALLERY_HERE:
             return in_child(elsewhere.distances, folder, part, measure, points, p)
         return held.distances(measure, points, p)
+
+    with computing:
+        return once(folder, (checksum, part, measure, points, p), compute)
 
 
 def open_desk(entry: Entry) -> Desk:

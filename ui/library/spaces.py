@@ -18,6 +18,7 @@ from qpwl_core.common.paths import desk_place, runs_folder
 from qpwl_core.common.text import counted
 from qpwl_core.desk.storage import is_address, people_in, storages_of
 from ui.library import jobs
+from ui.visitors.once import forget
 from ui.visitors.who import is_mine, owner_of, sees_all, visitor
 
 FOLDERS = ".visitors"             # in the folder of runs: one folder per visitor, with uploads and notes
@@ -109,6 +110,7 @@ def clear(owner: str, patience: float = 10.0) -> Space:
         time.sleep(0.1)
     for folder in {job.folder for job in had.runs} | set(had.models):
         jobs.remove_folder(folder)
+        forget(folder)
     shutil.rmtree(folder_of(owner), ignore_errors=True)
     for storage in storages_of(desk_place(), owner):
         storage.drop()
