@@ -49,6 +49,8 @@ LOSSES = {
 def formulas(config: Config) -> list[str]:
     """The loss and what it compares, with the numbers of a Config filled in (LaTeX)."""
     method = METHODS[config.method]
+    if method.loss not in LOSSES:              # a method that learns nothing
+        return []
     p, loss = f"{config.p:g}", LOSSES[method.loss]
     if not config.multi_class and method.loss == "wasserstein":
         loss = r"\mathcal L = \sum_{i=1}^{N} \sum_{j \ne i} \log\Big(1 + e^{\,s\,(d_p(a_i, b_i) - d_p(a_i, b_j))}\Big)"
