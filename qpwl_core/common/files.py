@@ -10,6 +10,7 @@ import json
 import os
 import re
 import secrets
+import stat
 from collections.abc import Callable
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,10 +24,22 @@ class FileError(ValueError):
     """What is wrong with a model or run file, in one sentence."""
 
 
+def check_regular(path) -> None:
+    """Refuse a pipe or a device where a file should be: to open one may wait for ever, to replace one does harm."""
+    path = Path(path)
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):
+        return                                   # what is not there, whoever opens it says
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise FileError(f"{path} is a pipe or a device, where a file should be")
+
+
 @contextmanager
 def whole_file(path):
     """A binary file to write that takes the name ``path`` only when all is written."""
     path = Path(path)
+    check_regular(path)
     part = path.with_name(f".{path.name[:40]}.{secrets.token_hex(8)}")
     try:
         with open(part, "xb") as file:
@@ -64,6 +77,7 @@ def write_json(path: Path, value) -> None:
 
 def read_json(path: Path):
     """A JSON file, bounded."""
+    check_regular(path)
     try:
         with open(path, "rb") as file:
             content = file.read(LARGEST_JSON + 1)
@@ -104,6 +118,7 @@ def read_tensors(path: Path, check: Callable[[dict[str, tuple[int, ...]]], None]
     """The arrays and facts of a safetensors file; ``check`` sees the shapes before anything is read, and may refuse."""
     from safetensors import SafetensorError, safe_open
 
+    check_regular(path)
     try:
         with safe_open(str(path), framework="np") as file:
             facts = json.loads((file.metadata() or {}).get("facts", "{}"))

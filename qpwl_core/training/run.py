@@ -192,6 +192,11 @@ class Run:
             raise FileError(f"{path} belongs to a run on other recordings; resume with those it was started with")
         self.recipe = recipe
         self.best = {k: torch.from_numpy(v.copy()) for k, v in part("best.").items()}
+        wanted = {k: (v.shape, v.dtype) for k, v in self.embedder.state_dict().items()}
+        if self.best and {k: (v.shape, v.dtype) for k, v in self.best.items()} != wanted:
+            raise ValueError("its best weights are those of another architecture")
+        if any(v.is_floating_point() and not torch.isfinite(v).all() for v in self.best.values()):
+            raise ValueError("its best weights have NaN or infinite values")
         adam = part("adam.")
         names = [name for name, _ in self.embedder.named_parameters()]
         state = {i: {k: torch.from_numpy(adam[f"{name}.{k}"].copy()) for k in ("step", "exp_avg", "exp_avg_sq")}

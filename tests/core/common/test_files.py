@@ -148,3 +148,14 @@ def test_parts_that_a_kill_left(tmp_path):
         (tmp_path / name).write_text(json.dumps(name))
     remove_parts(tmp_path, "x.json")
     assert sorted(p.name for p in tmp_path.iterdir()) == [".x.json.mine", ".y.json.0123456789abcdef", "x.json"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name")
+def test_a_pipe_where_a_file_should_be_is_refused_at_once(tmp_path):
+    """To open one would wait for ever."""
+    pipe = tmp_path / "card.json"
+    os.mkfifo(pipe)
+    for use in (read_json, read_tensors, lambda path: write_json(path, {}), lambda path: write_tensors(path, {})):
+        with pytest.raises(FileError, match="is a pipe or a device, where a file should be"):
+            use(pipe)
+    assert pipe.is_fifo(), "and it is still there"
