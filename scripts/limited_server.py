@@ -56,7 +56,8 @@ def main() -> int:
             long, compressed=False)
         server = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", "app.py", "--server.port", str(port), "--server.headless",
-             "true", "--server.address", "127.0.0.1"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limited,
+             "true", "--server.address", "127.0.0.1"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limited,
             env=os.environ | {"QPWL_RUNS": f"{home}/runs", "QPWL_DESK": f"{home}/desk"})
         try:
             for _ in range(120):
