@@ -51,8 +51,9 @@ def moments(curves) -> dict[str, list]:
 
 
 def write_record(path: Path, record: dict) -> None:
-    """Write it, numbers to seven digits; the same record gives the same bytes."""
-    text = json.dumps(_rounded(record), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    """Write it, all but its config to seven decimals; the same record gives the same bytes."""
+    kept = _rounded(record) | {"config": record["config"]}
+    text = json.dumps(kept, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     write_whole(path, gzip.compress(text.encode(), mtime=0))
 
 

@@ -164,6 +164,12 @@ def test_a_record_is_small_and_the_same_bytes_again(smoke, tmp_path):
         assert (tmp_path / path.name).read_bytes() == path.read_bytes()
 
 
+def test_a_config_is_kept_to_the_last_digit(tmp_path):
+    record = {"format": "qpwl-cell", "version": 1, "config": {"penalty": 2.91e-6}, "auc": 0.123456789}
+    write_record(tmp_path / "a.json.gz", record)
+    assert read_record(tmp_path / "a.json.gz") == record | {"auc": 0.1234568}
+
+
 @pytest.mark.parametrize("damage", [lambda b: b[:100], lambda b: b"nothing", lambda b: b""])
 def test_a_damaged_record_is_one_sentence(smoke, tmp_path, damage):
     out, _ = smoke
