@@ -95,7 +95,7 @@ def test_filters_change_what_is_shown(folder):
 
 
 @pytest.mark.parametrize(("view", "pictures"), [("leads", 1), ("table", 0), ("curves", 2), ("people", 2),
-                                                ("network", 1), ("knobs", 2), ("enough", 1), ("tuning", 0)])
+                                                ("network", 1), ("knobs", 2), ("enough", 2), ("tuning", 0)])
 def test_every_view_of_the_study_that_ships(view, pictures):
     app = opened()
     app.segmented_control(key="results_view").set_value(view).run()
