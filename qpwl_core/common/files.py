@@ -17,11 +17,16 @@ from pathlib import Path
 
 import numpy as np
 
+from qpwl_core.common.text import sentence
+
 LARGEST_JSON = 16 * 2**20     # bytes of a card or a config
 
 
 class FileError(ValueError):
-    """What is wrong with a model or run file, in one sentence."""
+    """What is wrong with a model or run file, in one sentence, whatever the file claims that it quotes."""
+
+    def __init__(self, text: object):
+        super().__init__(sentence(str(text)))
 
 
 def check_regular(path) -> None:

@@ -10,6 +10,17 @@ def shown(text) -> str:
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
 
 
+def sentence(text: str, most: int = 400) -> str:
+    """A message on one line and no longer than a person reads, whatever a file claims that it quotes.
+
+    >>> sentence("two\\nlines"), len(sentence("x" * 1000))
+    ('two lines', 400)
+    """
+    text = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half - 1]}…{text[-half:]}"
+
+
 def listed(words: Sequence[str]) -> str:
     """Words as people list them.
 

@@ -164,7 +164,8 @@ def _unpacked(name: str, file: BinaryIO) -> dict[str, bytes]:
             return found
     except FileError:
         raise
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError, zipfile.zlib.error):
+    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError, IndexError,
+            zipfile.zlib.error):
         raise FileError(f"{shown(name)} is not a .zip file that can be read: it is truncated or damaged") from None
 
 

@@ -345,7 +345,7 @@ def test_rubbish(tmp_path, name, content):
 @pytest.mark.parametrize("name", ["a.txt", "a.npy", "a", "a.npz.gz", "a.pkl", ".npz"])
 def test_wrong_extension(tmp_path, whole_files, name):
     (tmp_path / name).write_bytes(whole_files["a.npz"])
-    refused(tmp_path / name, r"must be a folder or end in .npz, .csv, .edf, .bdf, .fif, not in '")
+    refused(tmp_path / name, r"must be a folder or end in .npz, .csv, .edf, .bdf, .fif, .zip, not in '")
 
 
 def test_extensions_in_capitals(tmp_path, whole_files):
