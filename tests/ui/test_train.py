@@ -362,7 +362,7 @@ def test_models_are_listed_renamed_and_deleted(trained, runs):
     page.button(key="train_rename").click().run()
     assert read_json(folder / "card.json")["title"] == "a [new](x) *name*"
     assert load_model(folder)
-    assert "#### a \\[new\\]\\(x\\) \\*name\\*" in text_of(page)
+    assert "### a \\[new\\]\\(x\\) \\*name\\*" in text_of(page)
     page.text_input(key=f"title-{folder.name}").set_value("   ").run()
     page.button(key="train_rename").click().run()
     assert "1 to 80 characters" in text_of(page)
