@@ -72,6 +72,7 @@ def test_the_walk_in_a_browser(browser, tmp_path):
         page.locator(".js-plotly-plot").nth(2).wait_for()
         shot(page, "2-identified")
         press(page, "desk-try-stranger-who")
+        page.wait_for_url(re.compile("desk-who=Stranger"))        # before it, the browser would say "Enrolled" again
         set_threshold(page, 0.1)
         press(page, "desk-present")
         page.get_by_text("Rejected: nobody we know").wait_for()

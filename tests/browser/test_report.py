@@ -15,7 +15,7 @@ def test_the_report_in_a_browser(smoke, browser, scheme):
     page.goto((out / "report.html").as_uri())
     page.locator(".plot").last.locator(".main-svg").first.wait_for(timeout=60_000)
     drawn, wanted = page.locator(".plot:has(.main-svg)").count(), page.locator("figure").count()
-    assert drawn == wanted == 2 + 3 * 6 + 3 + 1
+    assert drawn == wanted == 2 + 3 * 6 + 3 + 1 + 4         # four curves: over M, p, people learned from, enrolled
     assert page.locator("figcaption", has_text="trials per repeat").count() == 3 * 6 + 3
     assert page.get_by_role("heading", name="Gait · HAPT").is_visible()
     colour = page.evaluate("getComputedStyle(document.querySelector('.plot .xtick text')).fill")
