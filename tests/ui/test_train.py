@@ -554,3 +554,11 @@ def test_an_easy_task_says_so_and_offers_the_other(runs):
     assert "to see what M, p and the method do" in text_of(page)
     page.button(key="train_telling").click().run()
     assert page.selectbox(key="data").value == "eeg-simulated"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_has_its_form(runs, method):
+    """Those that learn nothing have no formula of a loss."""
+    page = opened("New run", train_method=method)
+    assert next(box for box in page.selectbox if box.label == "Method").value == method
+
