@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from qpwl_core.common.files import read_json
+from qpwl_core.common.files import read_json, write_json
 from qpwl_core.data.capture import captured
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.desk.claims import calibration_rule
@@ -194,6 +194,20 @@ def test_movements_become_a_data_set_and_a_training(tmp_path, monkeypatch):
     job, = [read_json(path) for path in tmp_path.glob("*/job.json")]
     assert job["config"]["domain"] == "generic"
     assert page.session_state["data"] == "own:our-movements"
+
+
+def test_once_it_is_trained_verification_has_the_model_chosen(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_RUNS", str(tmp_path))
+    name, book = "0123456789ab", drawn(0)
+    (tmp_path / name).mkdir()
+    write_json(tmp_path / name / "job.json", {"ticket": 1, "config": {"method": "qp-wl"}, "kind": "train"})
+    book.movements.append(Drawing(captured(as_payload(loops(0, slower=5))), "Person 1", task="circles"))
+    for state, said in (("stopped", "is stopped"), ("finished", "It is trained")):
+        write_json(tmp_path / name / "state.json", {"state": state})
+        page = opened(book, sign_step="movement", sign_job=name)
+        assert not page.exception
+        assert any(said in each.value for each in [*page.warning, *page.success])
+    assert page.session_state["models"] == [name]
 
 
 def test_a_message_is_taken_once_and_a_bad_one_not_at_all():

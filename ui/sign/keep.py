@@ -65,7 +65,7 @@ def forget() -> None:
     kept.forget()
     for name in [key for key in st.session_state if isinstance(key, str) and (
             key.endswith("_answer") or key in ("sign_forger", "sign_name", "sign_enrolled", "desk-sign-name",
-                                               "desk_decision", "desk_live_shown", "sign_job"))]:
+                                               "desk_decision", "desk_live_shown", "sign_job", "sign_verify"))]:
         st.session_state.pop(name, None)
     st.session_state["sign_forgotten"] = f"Forgotten: {listed(gone)}. Nothing of you is left here."
     st.session_state["sign_step"] = "you"

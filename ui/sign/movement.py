@@ -16,6 +16,7 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import preset
 from ui.library import jobs
 from ui.library.data import recordings_for, take_upload, training_problem
+from ui.library.job import find
 from ui.library.pad import pad
 from ui.library.signatures import Drawing, as_file, book
 from ui.shell.charts import table
@@ -94,13 +95,31 @@ def _train(drawn: list[Drawing]) -> None:
         pressed = st.button("Train on it", type="primary", icon=":material/model_training:", key="sign-move-train")
     if pressed:
         _start(drawn)
-    if "sign_job" in st.session_state:           # links: st.switch_page raises where the URL is state
-        st.success("It is being trained, in a minute or so.", icon=":material/model_training:")
-        with st.container(horizontal=True):
-            st.page_link("pages/train.py", label="Watch it learn", icon=":material/model_training:")
-            st.page_link("pages/verification.py", label="Then verify", icon=":material/verified_user:")
+    if "sign_job" in st.session_state:
+        _way_on()
     st.caption(f"Six people with {EACH} drawings each are a good beginning: half of you are held out, and nobody is "
                "verified whom the network learned from.")
+
+
+@st.fragment(run_every=2)
+def _way_on() -> None:
+    """How the training goes; once it is over, the link to Verification, with its model chosen there."""
+    job = find(runs_folder(), st.session_state.get("sign_job"))
+    if job is None:
+        st.info("The run has been deleted.", icon=":material/delete:")
+    elif job.state == "finished":
+        if st.session_state.get("sign_verify") != job.id:          # once: whoever changes it later means it
+            st.session_state.update(sign_verify=job.id, models=[job.id])
+        st.success("It is trained. Does it tell the others of you apart, whom it has never seen?",
+                   icon=":material/verified_user:")
+        st.page_link("pages/verification.py", label="Verify", icon=":material/verified_user:")
+    elif job.alive:
+        steps = f": step {job.now['step']} of {job.now['steps']}" if job.now.get("steps") else ""
+        st.info(f"It is being trained, in a minute or so{steps}.", icon=":material/model_training:")
+        st.page_link("pages/train.py", label="Watch it learn", icon=":material/model_training:")  # switch_page raises
+    else:
+        st.warning(plain(job.now.get("note") or f"The training is {job.state}."), icon=":material/error:")
+        st.page_link("pages/train.py", label="See the run", icon=":material/model_training:")
 
 
 def _start(drawn: list[Drawing]) -> None:
