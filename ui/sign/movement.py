@@ -101,7 +101,6 @@ def _train(drawn: list[Drawing]) -> None:
                "verified whom the network learned from.")
 
 
-@st.fragment(run_every=2)
 def _way_on() -> None:
     """How the training goes; once it is over, the link to Verification, with its model chosen there."""
     job = find(runs_folder(), st.session_state.get("sign_job"))
@@ -116,7 +115,9 @@ def _way_on() -> None:
     elif job.alive:
         steps = f": step {job.now['step']} of {job.now['steps']}" if job.now.get("steps") else ""
         st.info(f"It is being trained, in a minute or so{steps}.", icon=":material/model_training:")
-        st.page_link("pages/train.py", label="Watch it learn", icon=":material/model_training:")  # switch_page raises
+        with st.container(horizontal=True):
+            st.button("Look again", icon=":material/refresh:", key="sign-move-look")        # runs the page's part again
+            st.page_link("pages/train.py", label="Watch it learn", icon=":material/model_training:")
     else:
         st.warning(plain(job.now.get("note") or f"The training is {job.state}."), icon=":material/error:")
         st.page_link("pages/train.py", label="See the run", icon=":material/model_training:")
