@@ -6,9 +6,8 @@ import time
 from collections.abc import Callable
 
 
-def race(ours: Callable, reference: Callable, rounds: int = 9) -> tuple[float, float, float]:
-    """Least seconds of each over the rounds, and reference over ours: the least is what the work itself takes."""
-    ours(), reference()
+def _in_turns(ours: Callable, reference: Callable, rounds: int) -> list[tuple[float, float]]:
+    """Seconds of each, round by round."""
     times = []
     for _ in range(rounds):
         start = time.perf_counter()
@@ -16,6 +15,13 @@ def race(ours: Callable, reference: Callable, rounds: int = 9) -> tuple[float, f
         middle = time.perf_counter()
         reference()
         times.append((middle - start, time.perf_counter() - middle))
+    return times
+
+
+def race(ours: Callable, reference: Callable, rounds: int = 9) -> tuple[float, float, float]:
+    """Least seconds of each over the rounds, and reference over ours: the least is what the work itself takes."""
+    ours(), reference()
+    times = _in_turns(ours, reference, rounds)
     mine, other = (min(column) for column in zip(*times, strict=True))
     return mine, other, other / mine
 
@@ -31,12 +37,7 @@ def race_to(floor: float, ours: Callable, reference: Callable, at_least: bool = 
     times: list[tuple[float, float]] = []
     ends = time.perf_counter() + seconds
     while True:
-        for _ in range(rounds):
-            start = time.perf_counter()
-            ours()
-            middle = time.perf_counter()
-            reference()
-            times.append((middle - start, time.perf_counter() - middle))
+        times += _in_turns(ours, reference, rounds)
         ratios = [_ratio(times[i::3], at_least) for i in range(3)]
         ratio, noise = _ratio(times, at_least), (max(ratios) - min(ratios)) / 2
         if abs(ratio - floor) > noise or time.perf_counter() > ends:

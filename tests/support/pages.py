@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from tests.support.places import ROOT
 
 
-def opened(page: str, **state):
+def opened(page: str = "verification", **state):
     """A page of the app with these values of widgets, opened as from Home."""
     app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
     for key, value in state.items():

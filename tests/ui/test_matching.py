@@ -15,20 +15,12 @@ from qpwl_core.evaluation.trials import at_threshold, attack, make_trials
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.study.paper import VERIFICATION
 from tests.support.matching import counts, said, trials_of
-from tests.support.pages import figures_on
+from tests.support.pages import figures_on, opened
 from tests.support.places import ROOT
 from ui.library import models as library
 from ui.shell.presenter import balanced
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
-
-def opened(page="verification", **state):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in state.items():
-        app.session_state[key] = value
-    app.run()
-    return app.switch_page(f"pages/{page}.py").run()
-
 
 def shown_models(app):
     at_hand = {entry.id: entry for entry in library.entries()}

@@ -4,28 +4,18 @@ import re
 
 import numpy as np
 import pytest
-from streamlit.testing.v1 import AppTest
 
 from qpwl_core.desk.database import Desk
 from qpwl_core.desk.space import space_of_gallery
 from qpwl_core.evaluation.forgeries import forged_scores, forgeries, summarise_forgeries
 from qpwl_core.models.gallery import load_gallery
 from tests.support.matching import trials_of
-from tests.support.pages import figures_on
-from tests.support.places import ROOT
+from tests.support.pages import figures_on, opened
 from ui.library import models as library
 from ui.shell.people import name_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
 MODEL = "signature-susig-qp-wl"
-
-
-def opened(page="verification", **state):
-    app = AppTest.from_file(str(ROOT / "app.py"), default_timeout=120)
-    for key, value in state.items():
-        app.session_state[key] = value
-    app.run()
-    return app.switch_page(f"pages/{page}.py").run()
 
 
 @pytest.fixture(scope="module")
