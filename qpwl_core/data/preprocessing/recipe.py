@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from itertools import count
 from typing import ClassVar, Self
@@ -35,6 +35,8 @@ class Recipe:
 
     domain: ClassVar[str] = "generic"
     picks: ClassVar[bool] = False      # whether recordings may have more channels than it was fitted on
+    # Options that came after models were shipped: at their defaults they are not written, so that checksums stay.
+    later: ClassVar[tuple[str, ...]] = ()
 
     def __post_init__(self):
         if self.rate is not None:
@@ -147,7 +149,9 @@ class FittedRecipe:
 
     def to_dict(self) -> dict:
         """Domain, options and channels, ready for JSON; ``from_dict`` is the way back."""
-        options = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self.recipe).items()}
+        standard = {f.name: f.default for f in fields(self.recipe)}
+        options = {key: list(x) if isinstance(x, tuple) else x for key, x in asdict(self.recipe).items()
+                   if key not in self.recipe.later or x != standard[key]}
         return {"domain": self.recipe.domain, "options": options, "channels": list(self.channels)}
 
 

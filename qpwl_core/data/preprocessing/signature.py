@@ -32,9 +32,11 @@ class SignatureRecipe(Recipe):
 
     What comes out: ``position`` x, y (off: forgers copy the shape well), ``velocity`` vx, vy, ``log_speed``,
     ``direction`` as cosine and sine, ``curvature`` in radians per second (asinh), ``change`` of log speed per second
-    (asinh), ``pressure`` (off: a mouse has none) relative to the signature's mean, ``down``. y grows upwards: it is
-    turned round where ``info["y"]`` of the recordings is "down". ``clip``: largest value, in deviations of the training
-    signatures. A recording above ten minutes, coordinates beyond ten million, and ink of a single point are refused.
+    (asinh), ``pressure`` (off: a mouse has none) relative to the signature's mean, ``down``, ``time`` in seconds since
+    the pen first touched, pauses cut (how long a signature takes, and when in it a moment comes, which the distribution
+    of moments alone does not know). y grows upwards: it is turned round where ``info["y"]`` of the recordings is
+    "down". ``clip``: largest value, in deviations of the training signatures. A recording above ten minutes,
+    coordinates beyond ten million, and ink of a single point are refused.
     """
 
     rate: float | None = 100.0
@@ -52,10 +54,12 @@ class SignatureRecipe(Recipe):
     change: bool = True
     pressure: bool = False
     down: bool = False
+    time: bool = False
     clip: float = 3.0
 
     domain: ClassVar[str] = "signature"
     picks: ClassVar[bool] = True       # tablets tell more, such as tilt
+    later: ClassVar[tuple[str, ...]] = ("time",)
 
     def __post_init__(self):
         super().__post_init__()
@@ -120,7 +124,8 @@ class SignatureRecipe(Recipe):
         log_speed = np.log(speed)
         columns = {"position": place, "velocity": velocity, "log_speed": log_speed,
                    "direction": velocity / speed[:, None], "curvature": np.arcsinh(curvature),
-                   "change": np.arcsinh(np.gradient(log_speed) * self.rate), "down": down}
+                   "change": np.arcsinh(np.gradient(log_speed) * self.rate), "down": down,
+                   "time": np.arange(len(place)) / self.rate}
         if self.pressure:
             columns["pressure"] = path[:, 2] / max(path[down, 2].mean(), 1e-12)
         chosen = np.column_stack([columns[name] for name in FEATURES if getattr(self, name)]).astype(np.float64)
@@ -141,7 +146,7 @@ class SignatureRecipe(Recipe):
 
 FEATURES = {"position": ("x", "y"), "velocity": ("vx", "vy"), "log_speed": ("log_speed",),
             "direction": ("cos", "sin"), "curvature": ("curvature",), "change": ("change",), "pressure": ("pressure",),
-            "down": ("down",)}
+            "down": ("down",), "time": ("time",)}
 
 
 def smoothed(values, deviation) -> np.ndarray:

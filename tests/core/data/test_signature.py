@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.loading import load_recordings
-from qpwl_core.data.preprocessing import recipe_for
+from qpwl_core.data.preprocessing import fitted_from_dict, recipe_for
 from qpwl_core.data.preprocessing.devices import imitate_device
 from qpwl_core.data.recordings import Recordings
 
@@ -88,6 +88,22 @@ def pen_up_gap(seconds):
     air = np.linspace(first[-1], second[0], gap + 2)[1:-1]
     down = np.repeat([1, 0, 1], [100, gap, 100])
     return np.column_stack([np.concatenate([first, air, second]), down])
+
+
+def test_time_goes_on_while_the_pen_is_up_and_stands_still_in_what_is_cut():
+    names = ("x", "y", "down")
+    short, long = (features(pen_up_gap(s), channels=names, time=True, pause=0.4)["time"] for s in (0.2, 9.0))
+    np.testing.assert_allclose(short, np.concatenate([np.arange(100), np.arange(120, 220)]) / 100)
+    np.testing.assert_allclose(long, np.concatenate([np.arange(100), np.arange(140, 240)]) / 100)
+    assert "time" not in features(pen_up_gap(0.2), channels=names)
+
+
+def test_what_was_written_before_there_was_time_stays_what_it_was():
+    one = Recordings([scribble()], ["ann"], ("x", "y"), rate=100)
+    for time in (False, True):
+        fitted = recipe_for("signature", time=time).fit(one)
+        assert ("time" in fitted.to_dict()["options"]) == time
+        assert fitted_from_dict(fitted.to_dict(), fitted.arrays).recipe == fitted.recipe
 
 
 def test_a_pause_is_cut_and_the_rest_stays():
