@@ -431,21 +431,28 @@ static void backward(const Order& order, const float* a, const float* tiles, con
 // A sample and where it stands, in one number that sorts by value, then by place: ordering it is a stable sort.
 static inline uint64_t packed(float x, int64_t place) {
     uint32_t bits;
+    x += 0.0f;                                                     // -0 is 0
     __builtin_memcpy(&bits, &x, 4);
-    bits = bits == 0x80000000u ? 0x80000000u : bits & 0x80000000u ? ~bits : bits | 0x80000000u;  // -0 is 0
+    bits ^= (uint32_t)((int32_t)bits >> 31) | 0x80000000u;         // no branch: nobody foretells signs
     return (uint64_t)bits << 32 | (uint64_t)place;
 }
 
-// Order statistics of one row at a time. Samples go into buckets of equal width, about one sample a bucket; only
-// buckets in which a wanted rank falls are then sorted.
+static inline void in_order(uint64_t& x, uint64_t& y) {
+    const uint64_t less = x < y ? x : y, more = x < y ? y : x;
+    x = less, y = more;
+}
+
+// Order statistics of one row at a time. Samples go into buckets of equal width, two buckets a sample, so that most hold
+// few; only buckets in which a wanted rank falls are then sorted. All is written so that it takes no branch that
+// depends on the samples: a wrongly foretold one costs as much as ten samples do.
 struct Row {
+    static constexpr int FEW = 4;            // samples that a network sorts, whatever they are
     std::vector<uint64_t> items;             // packed samples, bucket after bucket
-    std::vector<uint32_t> ends, bucket;      // where each bucket ends; the bucket of each sample
-    std::vector<uint8_t> ordered;            // which buckets are sorted
-    explicit Row(int64_t T) : items(T), ends(T), bucket(T), ordered(T) {}
+    std::vector<uint32_t> ends, bucket;      // where each bucket ends, after a nought; the bucket of each sample
+    explicit Row(int64_t T) : items(T + FEW), ends(2 * T + 1), bucket(T) {}
 
     bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
-    int64_t place(int64_t rank);                                                   // of the sample with this rank
+    uint32_t place(int64_t rank);                                                  // of the sample with this rank
 };
 
 bool Row::fill(const float* x, int64_t length) {
@@ -471,36 +478,33 @@ bool Row::fill(const float* x, int64_t length) {
     }
     const float few = few_high - few_low;
     if (few > 0 && (high - low) / few > 4) low = few_low - few, high = few_high + few;
-    const float last = length - 1, scale = high - low > 1e-30f ? length / (high - low) : 0;
-    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data();
+    const int64_t buckets = 2 * length;
+    const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
+    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1;
     for (t = 0; t < length; t++) {
         const float b = (x[t] * 0.5f - low) * scale;
         in[t] = (int32_t)(b < 0 ? 0 : b > last ? last : b);
     }
-    std::fill(end, end + length, 0);
-    std::fill(ordered.begin(), ordered.begin() + length, 0);
+    std::fill(end, end + buckets, 0);
     for (t = 0; t < length; t++) end[in[t]]++;
     uint32_t start = 0;
-    for (t = 0; t < length; t++) { const uint32_t count = end[t]; end[t] = start; start += count; }
+    for (t = 0; t < buckets; t++) { const uint32_t count = end[t]; end[t] = start; start += count; }
     uint64_t* __restrict item = items.data();
     for (t = 0; t < length; t++) item[end[in[t]]++] = packed(x[t], t);
+    for (t = 0; t < FEW; t++) item[length + t] = UINT64_MAX;
     return true;
 }
 
-int64_t Row::place(int64_t rank) {
-    const uint32_t b = bucket[items[rank] & 0xffffffffu];
-    if (!ordered[b]) {
-        uint64_t *first = items.data() + (b ? ends[b - 1] : 0), *last = items.data() + ends[b];
-        if (last - first > 16) std::sort(first, last);
-        else for (uint64_t* i = first + 1; i < last; i++) {  // insertion: such buckets hold a sample or three
-            const uint64_t moved = *i;
-            uint64_t* to = i;
-            for (; to > first && to[-1] > moved; to--) *to = to[-1];
-            *to = moved;
-        }
-        ordered[b] = 1;
+uint32_t Row::place(int64_t rank) {
+    const uint32_t b = bucket[(uint32_t)items[rank]];
+    uint64_t *first = items.data() + ends[b], *last = items.data() + ends[b + 1];
+    if (last - first > FEW) std::sort(first, last);
+    else {                                   // what follows a bucket is larger, so that it may be sorted along with it
+        in_order(first[0], first[1]), in_order(first[2], first[3]);
+        in_order(first[0], first[2]), in_order(first[1], first[3]);
+        in_order(first[1], first[2]);
     }
-    return items[rank] & 0xffffffffu;
+    return (uint32_t)items[rank];
 }
 
 extern "C" {
@@ -528,24 +532,56 @@ void qpwl_backward(const float* a, const float* tiles, const float* w, const flo
     if (p == 1) run(OrderOne()); else run(OrderAny(p));
 }
 
-// The samples of given ranks, and where they stand, ties in order of appearance. x (B, K, T), of whose rows the first
-// lengths (B) count; ranks (B, count); samples, places (B, K, count). Returns how many rows hold a sample that is not finite.
-int64_t qpwl_order_statistics(const float* x, const int64_t* lengths, const int64_t* ranks, float* samples, int64_t* places,
-                              int64_t threads, int64_t B, int64_t K, int64_t T, int64_t count) {
+// Q~ between the samples on either side of each position r N, ties in order of appearance. x (B, K, T), of whose rows the
+// first lengths (B) count; position (B, L); out, and what the gradient needs: rise (B, K, L), of the one sample above the
+// other, and places (B, K, 2L) of both. Returns how many rows hold a sample that is not finite.
+int64_t qpwl_quantiles(const float* x, const int64_t* lengths, const double* position, float* out, float* rise, int32_t* places,
+                       int64_t threads, int64_t B, int64_t K, int64_t T, int64_t L) {
     int64_t bad = 0;
     #pragma omp parallel num_threads(threads) reduction(+ : bad)
     {
         Row sorted(T);
         #pragma omp for schedule(static)
         for (int64_t row = 0; row < B * K; row++) {
-            if (!sorted.fill(x + row * T, lengths[row / K])) { bad++; continue; }
-            for (int64_t c = 0; c < count; c++) {
-                const int64_t place = sorted.place(ranks[row / K * count + c]);
-                places[row * count + c] = place, samples[row * count + c] = x[row * T + place];
+            const float* from = x + row * T;
+            const double* at = position + row / K * L;
+            const int64_t end = lengths[row / K] - 1;
+            int32_t* place = places + row * 2 * L;
+            if (!sorted.fill(from, end + 1)) { bad++; continue; }
+            for (int64_t l = 0; l < L; l++) {
+                const int64_t below = std::max<int64_t>(std::min((int64_t)at[l], end), 0), above = std::min(below + 1, end);
+                place[l] = sorted.place(below), place[L + l] = sorted.place(above);
+                const float low = from[place[l]], high = from[place[L + l]], fraction = at[l] - below;
+                rise[row * L + l] = high - low;
+                out[row * L + l] = fraction < 0.5f ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
             }
         }
     }
     return bad;
+}
+
+// Its gradients: by_x (B, K, T), by_position (B, L), a sum over filters in their order, whatever the threads.
+void qpwl_quantiles_backward(const float* outer, const int64_t* lengths, const double* position, const float* rise, const int32_t* places,
+                             float* by_x, double* by_position, int64_t threads, int64_t B, int64_t K, int64_t T, int64_t L) {
+    #pragma omp parallel for num_threads(threads) schedule(static)
+    for (int64_t b = 0; b < B; b++) {
+        double* sums = by_position + b * L;
+        std::fill(sums, sums + L, 0.0);
+        for (int64_t row = b * K; row < (b + 1) * K; row++) {
+            float* to = by_x + row * T;
+            const int32_t* place = places + row * 2 * L;
+            std::fill(to, to + T, 0.0f);
+            for (int part = 0; part < 2; part++)                             // all samples below, then those above, as PyTorch adds
+                for (int64_t l = 0; l < L; l++) {
+                    const double at = position[b * L + l];
+                    const float fraction = at - std::max<int64_t>(std::min((int64_t)at, lengths[b] - 1), 0);
+                    const float above = outer[row * L + l];
+                    const volatile float by_high = above * fraction;         // rounded here, and not fused with what follows
+                    to[place[part * L + l]] += part ? by_high : above - by_high;
+                    if (part) sums[l] += (double)above * rise[row * L + l];
+                }
+        }
+    }
 }
 
 // x, out (B, K, T); slopes (K). One pass over memory, where PyTorch makes several.

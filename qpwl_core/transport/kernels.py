@@ -51,7 +51,8 @@ def _load() -> Any:
         library: Any = ctypes.CDLL(str(_build()))
         library.qpwl_forward.restype = library.qpwl_backward.restype = library.qpwl_scan.restype = None
         library.qpwl_prelu.restype = library.qpwl_prelu_backward.restype = None
-        library.qpwl_lanes.restype = library.qpwl_order_statistics.restype = ctypes.c_int64
+        library.qpwl_quantiles_backward.restype = None
+        library.qpwl_lanes.restype = library.qpwl_quantiles.restype = ctypes.c_int64
         library.lanes = library.qpwl_lanes()  # references to a tile: as many as this processor's vectors hold
         return library
     except (OSError, AttributeError, subprocess.SubprocessError) as error:

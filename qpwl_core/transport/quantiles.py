@@ -43,7 +43,9 @@ def _quantiles(x: Tensor, lengths: Tensor, levels: Tensor) -> Tensor:
     working = torch.float32 if x.dtype in (torch.float16, torch.bfloat16) else x.dtype
     lengths = sent(lengths, x.device)
     position = _precise(sent(levels, x.device)) * lengths[:, None]  # (B, L): r·N, in float64 so that it stays exact
-    return _Interpolation.apply(x.to(working), position, lengths).to(x.dtype)
+    x, given = x.to(working), x.dtype
+    compiled = x.shape[2] < 2**30 and usable(x)                     # buckets are numbered in 32 bits
+    return (_CompiledInterpolation if compiled else _Interpolation).apply(x, position, lengths).to(given)
 
 
 def _precise(x: Tensor) -> Tensor:
@@ -59,13 +61,14 @@ class _Interpolation(torch.autograd.Function):
         last = lengths[:, None] - 1
         below = torch.minimum(position.long(), last).clamp_(min=0)             # rank of the sample at or below
         above = torch.minimum(below + 1, last)                                 # both ranks end at N − 1
-        ranks = torch.cat([below, above], 1)                                   # (B, 2L)
-        compiled = x.shape[2] < 2**31 and usable(x)
-        samples, places = (_by_kernel if compiled else _by_torch)(x, lengths, ranks)   # (B, K, 2L)
-        low, high = samples.chunk(2, -1)
+        padding = torch.arange(x.shape[2], device=x.device) >= lengths[:, None, None]
+        check_finite("x", x.masked_fill(padding, 0))
+        values, order = x.masked_fill(padding, math.inf).sort(stable=True)
+        ranks = torch.cat([below, above], 1)[:, None].expand(-1, x.shape[1], -1)        # (B, K, 2L)
+        low, high = values.gather(2, ranks).chunk(2, -1)
         fraction = (position - below)[:, None].to(x.dtype)                     # (B, 1, L)
         ctx.shape, ctx.precise = x.shape, position.dtype
-        ctx.save_for_backward(places, fraction, high - low)
+        ctx.save_for_backward(order.gather(2, ranks), fraction, high - low)
         return torch.lerp(low, high, fraction)
 
     @staticmethod
@@ -79,23 +82,34 @@ class _Interpolation(torch.autograd.Function):
         return by_x, by_position, None
 
 
-def _by_torch(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
-    padding = torch.arange(x.shape[2], device=x.device) >= lengths[:, None, None]
-    check_finite("x", x.masked_fill(padding, 0))
-    values, order = x.masked_fill(padding, math.inf).sort(stable=True)
-    ranks = ranks[:, None].expand(-1, x.shape[1], -1)
-    return values.gather(2, ranks), order.gather(2, ranks)
+class _CompiledInterpolation(torch.autograd.Function):
+    """The same by the compiled kernel, which looks for the samples next to a level and sorts no others.
 
+    Sorting all would cost as much as several convolutions; this costs a few hundredths of a training step.
+    """
 
-def _by_kernel(x: Tensor, lengths: Tensor, ranks: Tensor) -> tuple[Tensor, Tensor]:
-    """As `_by_torch`, an order of magnitude faster: sorting would otherwise cost as much as several convolutions."""
-    (b, k, t), count = x.shape, ranks.shape[1]
-    samples, places = torch.empty(b, k, count), torch.empty(b, k, count, dtype=torch.long)
-    bad = call(kernels().qpwl_order_statistics, (x.detach().contiguous(), lengths, ranks, samples, places),
-               torch.get_num_threads(), b, k, t, count)
-    if bad:
-        raise ValueError(f"x must be finite, got NaN or infinite samples in {bad} of {b * k} filters of sequences")
-    return samples, places
+    @staticmethod
+    def forward(ctx, x: Tensor, position: Tensor, lengths: Tensor) -> Tensor:
+        (b, k, t), x, position = x.shape, x.contiguous(), position.contiguous()
+        out, rise = (x.new_empty(b, k, position.shape[1]) for _ in range(2))
+        places = torch.empty(b, k, 2 * position.shape[1], dtype=torch.int32)
+        bad = call(kernels().qpwl_quantiles, (x, lengths, position, out, rise, places), torch.get_num_threads(),
+                   b, k, t, position.shape[1])
+        if bad:
+            raise ValueError(f"x must be finite, got NaN or infinite samples in {bad} of {b * k} filters of sequences")
+        ctx.shape = x.shape
+        ctx.save_for_backward(lengths, position, rise, places)
+        return out
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, outer: Tensor):
+        lengths, position, rise, places = ctx.saved_tensors
+        by_x, by_position = outer.new_empty(ctx.shape), torch.empty_like(position)
+        tensors = outer.contiguous(), lengths, position, rise, places, by_x, by_position
+        call(kernels().qpwl_quantiles_backward, tensors, torch.get_num_threads(), *ctx.shape,
+             position.shape[1])
+        return by_x, by_position, None
 
 
 class QuantileLayer(nn.Module):
