@@ -4,6 +4,7 @@ Each opens a page or does something on it every five seconds, across all pages, 
 and the 95th percentile of opening and acting, processor and memory of the app, and every error.
 
     python -m scripts.class_load [--students 30] [--minutes 5] [--every 5] [--workers 1] [--no-training] [--seed 0]
+                                 [--profile FOLDER]
 
 ``--every 0`` waits for nothing: how much gets done in a second is then what the server can do. Exits with 0 where
 nobody saw an error, p95 of an act is at most 1.5 s and of an opening 4 s, and memory at most 2.5 GB a process and flat
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import random
 import statistics
 import sys
@@ -27,6 +29,7 @@ from tests.support.classroom import Class, running_class
 from tests.support.client import Client, Widget
 from tests.support.views import PAGES
 
+TIMED = Path(__file__).with_name("timed_server.py")
 ACT, OPEN, MEMORY, FLAT = 1.5, 4.0, 2.5 * 2**30, 1.1
 HARMLESS = ("Another pair", "Present", "An owner", "A stranger", "A false claim", "Enrol three people",
             "The best filter", "The weakest filter")       # buttons that a student may press again and again
@@ -165,6 +168,18 @@ def report(told: dict, start: float, options) -> int:
     return int(not good)
 
 
+def costs(times: Path) -> None:
+    """What the runs of scripts cost the server, by page and kind: an act runs the page, a part only a part of it."""
+    spent: dict[tuple[str, str], list[float]] = {}
+    for line in times.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        spent.setdefault((row["page"], row["kind"]), []).append(row["cpu"])
+    print(f"processor seconds of scripts: {sum(map(sum, spent.values())):.1f} in all")
+    for (page, kind), each in sorted(spent.items(), key=lambda item: -sum(item[1])):
+        print(f"  {page:16}{kind:5}{len(each):5} times {sum(each):7.1f} s in all, "
+              f"{sum(each) / len(each):.3f} on average, p95 {late(each, 0.95):.2f}, most {max(each):.2f}")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--students", type=int, default=30)
@@ -173,13 +188,21 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--no-training", action="store_true")
+    parser.add_argument("--profile", type=Path, help="a folder for profiles of every page; all is slower then")
     options = parser.parse_args()
     told: dict = {"open": [], "act": [], "errors": [], "memory": [], "cpu": []}
-    with tempfile.TemporaryDirectory() as home, running_class(Path(home) / "class", options.workers) as room:
-        start = asyncio.run(play(room, options, told))
-        if told["errors"]:
-            told["errors"] += [line for line in room.log.splitlines() if "Error" in line][-10:]
-    return report(told, start, options)
+    with tempfile.TemporaryDirectory() as home:
+        noted = {"QPWL_TIMES": str(Path(home) / "times.jsonl")}
+        if options.profile:
+            options.profile.mkdir(parents=True, exist_ok=True)
+            noted["QPWL_PROFILE"] = str(options.profile.absolute())
+        with running_class(Path(home) / "class", options.workers, str(TIMED), **noted) as room:
+            start = asyncio.run(play(room, options, told))
+            if told["errors"]:
+                told["errors"] += [line for line in room.log.splitlines() if "Error" in line][-10:]
+        failed = report(told, start, options)
+        costs(Path(noted["QPWL_TIMES"]))
+    return failed
 
 
 if __name__ == "__main__":

@@ -28,7 +28,10 @@ from qpwl_core.common.files import FileError
 from ui.visitors.classroom import FILE, Classroom, open_class
 
 ROOT = Path(__file__).resolve().parents[1]
+# One thread per run of a page: glibc would keep a heap for each of many, and hold on to large arrays that are gone.
+MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": str(2**20), "MALLOC_TRIM_THRESHOLD_": str(2**24)}
 LOCK, PID = ".serving", "serving.pid"
+APP = ROOT / "ui" / "visitors" / "server.py"
 
 NGINX = """
 pid {run}/nginx.pid;
@@ -88,12 +91,12 @@ def environment(folder: Path, address: str = "") -> dict[str, str]:
     return {"QPWL_CLASS": str(folder), "QPWL_CLASS_ADDRESS": address,
             "QPWL_RUNS": os.environ.get("QPWL_RUNS") or str(folder / "runs"),
             "QPWL_DESK": os.environ.get("QPWL_DESK") or str(folder / "desk"),
-            "STREAMLIT_SERVER_COOKIE_SECRET": room.key}
+            "STREAMLIT_SERVER_COOKIE_SECRET": room.key, **MEMORY}
 
 
-def app(host: str, port: int) -> list[str]:
-    return [sys.executable, "-m", "streamlit", "run", str(ROOT / "ui" / "visitors" / "server.py"), "--server.address",
-            host, "--server.port", str(port), "--server.headless", "true",
+def app(script: Path, host: str, port: int) -> list[str]:
+    return [sys.executable, "-m", "streamlit", "run", str(script), "--server.address", host, "--server.port", str(port),
+            "--server.headless", "true",
             "--browser.serverAddress", local_address()]       # or Streamlit asks the web for it
 
 
@@ -162,7 +165,7 @@ def welcome(room: Classroom, address: str) -> None:
     print("\nCtrl-C stops the server and keeps everything; make class-end removes what everybody left.\n", flush=True)
 
 
-def start(folder: Path, workers: int, port: int) -> int:
+def start(folder: Path, workers: int, port: int, script: Path = APP) -> int:
     address = f"http://{local_address()}:{port}"
     variables = environment(folder, address)
     try:
@@ -174,10 +177,10 @@ def start(folder: Path, workers: int, port: int) -> int:
     with lock, tempfile.TemporaryDirectory(prefix="qpwl-nginx-") as run:
         (folder / PID).write_text(str(os.getpid()))
         if workers == 1:
-            commands = {"the app": app("0.0.0.0", port)}
+            commands = {"the app": app(script, "0.0.0.0", port)}
         else:
             ports = [free_port() for _ in range(workers)]
-            commands = {f"worker {i + 1}": app("127.0.0.1", at) for i, at in enumerate(ports)}
+            commands = {f"worker {i + 1}": app(script, "127.0.0.1", at) for i, at in enumerate(ports)}
             commands["nginx"] = nginx(Path(run), ports, port)
         welcome(open_class(folder), address)
         Supervisor(commands, variables).run()
@@ -230,12 +233,13 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--port", type=int, default=8501)
     parser.add_argument("--folder", type=Path, default=ROOT / "class")
+    parser.add_argument("--app", type=Path, default=APP, help="another script to serve, to measure it")
     options = parser.parse_args()
     if not 1 <= options.workers <= 64 or not 1 <= options.port <= 65535:
         parser.error("--workers must be from 1 to 64, --port from 1 to 65535")
     folder = options.folder.absolute()
     try:
-        return start(folder, options.workers, options.port) if options.what == "start" else end(folder)
+        return start(folder, options.workers, options.port, options.app) if options.what == "start" else end(folder)
     except (FileError, OSError) as error:
         print(f"classroom: {error}", file=sys.stderr)
         return 2

@@ -14,6 +14,7 @@ import argparse
 import asyncio
 import os
 import random
+import re
 import signal
 import sys
 import tempfile
@@ -56,16 +57,17 @@ async def student(room: Class, cookie: str, number: int, over: asyncio.Event, co
             await asyncio.sleep(0.5)
 
 
-async def lecturer(room: Class, over: asyncio.Event) -> None:
-    """Keep a training going."""
+async def lecturer(room: Class, over: asyncio.Event, started: set[str]) -> None:
+    """Keep a training going, and note each run that the page shows."""
     cookie = None
     while not over.is_set():
         try:
             cookie = cookie or await asyncio.to_thread(room.lecturer)
             async with Client(room.address, cookie) as client:
                 await client.open("train", timeout=30)
-                if not any(label in client.text for label in ("Leave the queue", "label: \"Stop\"")):
+                if not any(widget.label in ("Stop", "Leave the queue") for widget in client.widgets("button")):
                     await client.act(client.find("button", "Start training"), timeout=30)
+                started |= set(re.findall(r"stop-([0-9a-f]{12})", client.text))
         except Exception:
             pass
         await asyncio.sleep(5)
@@ -89,13 +91,13 @@ async def killer(room: Class, options, over: asyncio.Event, killed: Counter) -> 
     over.set()
 
 
-async def play(room: Class, options) -> tuple[dict[str, list[str]], Counter]:
-    over, killed = asyncio.Event(), Counter()
+async def play(room: Class, options) -> tuple[dict[str, list[str]], set[str], Counter]:
+    over, killed, started = asyncio.Event(), Counter(), set()
     cookies = [await asyncio.to_thread(room.join, f"student {i}") for i in range(options.students)]
     confirmed: dict[str, list[str]] = {cookie: [] for cookie in cookies}
-    await asyncio.gather(killer(room, options, over, killed), lecturer(room, over),
+    await asyncio.gather(killer(room, options, over, killed), lecturer(room, over, started),
                          *(student(room, cookie, i, over, confirmed[cookie]) for i, cookie in enumerate(cookies)))
-    return confirmed, killed
+    return confirmed, started, killed
 
 
 async def spaces(room: Class, confirmed: dict[str, list[str]]) -> list[str]:
@@ -111,7 +113,7 @@ async def spaces(room: Class, confirmed: dict[str, list[str]]) -> list[str]:
     return wrong
 
 
-def check(room: Class, confirmed: dict[str, list[str]]) -> list[str]:
+def check(room: Class, confirmed: dict[str, list[str]], started: set[str]) -> list[str]:
     """What is wrong with the files."""
     from qpwl_core.desk.storage import people_in, storages_of
     from ui.library import jobs
@@ -126,6 +128,10 @@ def check(room: Class, confirmed: dict[str, list[str]]) -> list[str]:
         if len(there) != len(set(there)):
             wrong.append("somebody is there twice")
     runs = room.folder / "runs"
+    if lost := [name for name in started if jobs.find(runs, name) is None]:
+        wrong.append(f"{len(lost)} runs that a page showed are missing: {lost[:5]}")
+    if not any(confirmed.values()) or not started:
+        wrong.append("no enrolment or no run was confirmed: this proves nothing")
     for folder in runs.glob("[!.]*"):
         if jobs.find(runs, folder.name) is None:
             wrong.append(f"run {folder.name} cannot be read: {[path.name for path in folder.iterdir()]}")
@@ -142,15 +148,16 @@ def main() -> int:
     options = parser.parse_args()
     begun = time.monotonic()
     with tempfile.TemporaryDirectory() as home, running_class(Path(home) / "class", options.workers) as room:
-        confirmed, killed = asyncio.run(play(room, options))
+        confirmed, started, killed = asyncio.run(play(room, options))
         time.sleep(3)
         room.until_up()
-        wrong = asyncio.run(spaces(room, confirmed)) + check(room, confirmed)
+        wrong = asyncio.run(spaces(room, confirmed)) + check(room, confirmed, started)
         for kind, pid in victims(room):
             if kind in ("scheduler", "training"):
                 os.kill(pid, signal.SIGKILL)
     print(f"{killed.total()} kills ({', '.join(f'{count} {kind}' for kind, count in killed.items())}), "
           f"{sum(map(len, confirmed.values()))} enrolments confirmed by {options.students} students, "
+          f"{len(started)} runs, "
           f"{time.monotonic() - begun:.0f} s: {'; '.join(wrong) or 'nothing lost, no half state'}")
     return int(bool(wrong))
 

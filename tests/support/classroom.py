@@ -52,12 +52,12 @@ class Class:
 
 
 @contextmanager
-def running_class(folder: Path, workers: int = 1, **environment):
+def running_class(folder: Path, workers: int = 1, script: str | None = None, **environment):
     with socket.socket() as free:
         free.bind(("localhost", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "scripts.classroom", "start", "--folder", str(folder), "--port", str(port),
-               "--workers", str(workers)]
+               "--workers", str(workers), *(("--app", script) if script else ())]
     folder.parent.mkdir(parents=True, exist_ok=True)
     with open(folder.parent / f"{folder.name}.log", "wb") as log, subprocess.Popen(
             command, cwd=ROOT, env=os.environ | environment, stdout=log, stderr=log) as process:

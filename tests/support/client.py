@@ -59,6 +59,7 @@ class Widget:
     id: str
     label: str
     proto: object
+    fragment: str = ""       # the part of the page that it stands in, which alone runs again when it is touched
 
 
 class Client:
@@ -68,6 +69,8 @@ class Client:
         """``session``: the id of one to go on with, as a browser does that lost its connection."""
         self.address, self.cookie, self.wanted = address, cookie, session
         self.elements: dict[tuple, object] = {}
+        self.fragments: dict[tuple, str] = {}                 # which part of the page an element stands in
+        self.running, self.touched = frozenset(), set()       # the parts that run, and what they have drawn so far
         self.states: dict[str, WidgetState] = {}
         self.asks: dict[str, float] = {}                      # fragments that want to run again, and how often
         self.path, self.query, self.session, self.page_hash = "", "", "", ""
@@ -118,7 +121,7 @@ class Client:
                 raise ValueError(widget.kind)
         self.states[widget.id] = state
         try:
-            return await self._run(timeout)
+            return await self._run(timeout, widget.fragment)
         finally:
             if widget.kind == "button":
                 self.states.pop(widget.id, None)
@@ -173,11 +176,12 @@ class Client:
     def widgets(self, *kinds: str) -> list[Widget]:
         """The widgets on the page that can be used, in order."""
         found = []
-        for element in list(self.elements.values()):
+        for path, element in list(self.elements.items()):
             kind = element.WhichOneof("type")
             proto = getattr(element, kind) if kind else None
             if kind and hasattr(proto, "id") and (not kinds or kind in kinds) and not getattr(proto, "disabled", False):
-                found.append(Widget(kind, proto.id, getattr(proto, "label", ""), proto))
+                found.append(Widget(kind, proto.id, getattr(proto, "label", ""), proto,
+                                    self.fragments.get(path, "")))
         return found
 
     def find(self, kind: str, label: str) -> Widget:
@@ -200,17 +204,18 @@ class Client:
         """Run fragments again as often as the server asked for it, as a browser does."""
         self.tasks.append(asyncio.create_task(self._again()))
 
-    async def _run(self, timeout: float, fragment: str = "") -> float:
-        message = BackMsg()
-        state = message.rerun_script
-        state.query_string, state.page_name, state.page_script_hash = self.query, self.path, self.page_hash
-        state.fragment_id = fragment
-        state.is_auto_rerun = bool(fragment)
-        state.widget_states.widgets.extend(self.states.values())
-        state.context_info.url = f"{self.address}/{self.path}"
-        state.context_info.timezone = "UTC"
+    async def _run(self, timeout: float, fragment: str = "", auto: bool = False) -> float:
         start = time.perf_counter()
         async with self.turn:                                # a session runs one script at a time
+            if auto and fragment not in self.asks:           # another page was opened meanwhile
+                return 0.0
+            message = BackMsg()
+            state = message.rerun_script
+            state.query_string, state.page_name, state.page_script_hash = self.query, self.path, self.page_hash
+            state.fragment_id, state.is_auto_rerun = fragment, auto
+            state.widget_states.widgets.extend(self.states.values())
+            state.context_info.url = f"{self.address}/{self.path}"
+            state.context_info.timezone = "UTC"
             self.finished.clear()
             await self.socket.send(message.SerializeToString())
             await asyncio.wait_for(self.finished.wait(), timeout)
@@ -225,7 +230,7 @@ class Client:
                 if not self.turn.locked() and now - last.setdefault(fragment, now) >= every:
                     last[fragment] = now
                     with suppress(TimeoutError):
-                        await self._run(60, fragment)
+                        await self._run(60, fragment, auto=True)
 
     async def _listen(self) -> None:
         try:
@@ -242,15 +247,17 @@ class Client:
         path = tuple(message.metadata.delta_path)
         if kind == "new_session":
             self.session = message.new_session.initialize.session_id or self.session
-            if not message.metadata.run.fragment_ids:
-                self.elements = {}
+            self.running, self.touched = frozenset(message.metadata.run.fragment_ids), set()
+            if not self.running:
+                self.elements, self.asks = {}, {}             # what is still there says so again
         elif kind == "navigation":
             self.page_hash = message.navigation.page_script_hash
             self.pages = {page.url_pathname: page.page_name for page in message.navigation.app_pages}
         elif kind == "delta":
             if message.delta.WhichOneof("type") == "new_element":
                 element = message.delta.new_element
-                self.elements[path] = element
+                self.elements[path], self.fragments[path] = element, message.delta.fragment_id
+                self.touched.add(path)
                 if element.WhichOneof("type") == "exception":
                     self.errors.append(element.exception.message)
             elif message.delta.WhichOneof("type") == "add_block":
@@ -267,4 +274,7 @@ class Client:
             self.told["urls"] = message.file_urls_response
         elif kind == "script_finished" and message.script_finished in DONE:
             self.runs += 1
+            for path in [path for path in self.elements if path not in self.touched
+                         and self.fragments.get(path) in self.running]:
+                del self.elements[path]                       # a part that ran did not draw it again
             self.finished.set()
