@@ -1,6 +1,6 @@
-"""Start the app as `streamlit run app.py` does, and meanwhile load what every page needs: `python -m ui.serve`.
+"""Start the app as `streamlit run app.py` does, and load what pages need once one stands: `python -m ui.serve`.
 
-A browser takes a second to fetch Streamlit itself before it asks for a page; PyTorch is loaded by then.
+Home needs neither PyTorch nor pandas; loaded earlier, they would keep its server from answering for a second.
 """
 
 from __future__ import annotations
@@ -8,15 +8,25 @@ from __future__ import annotations
 import importlib
 import sys
 import threading
+import time
 from pathlib import Path
 
-HEAVY = ("torch", "pandas", "plotly.graph_objects")
+HEAVY = ("torch", "pandas", "plotly.graph_objects", "qpwl_core.transport.distances", "qpwl_core.models.model",
+         "qpwl_core.desk.database", "ui.quantile_layer.page", "ui.distances.page", "ui.filters.page",
+         "ui.matching.verification_page", "ui.sign.page", "ui.train.page", "ui.data.page", "ui.results.page",
+         "ui.matching.identification_page", "ui.desk.page", "ui.lessons.page")
+PATIENCE, PAUSE = 1.5, 0.02     # seconds: a browser draws the first page; between two imports others have their turn
 
 
 def load() -> None:
-    """Import what is slow to import; a page that wants it meanwhile waits for the same import."""
+    """Once a page was shown, import what the others need; one that wants it meanwhile waits for the same import."""
+    from ui.shell.navigation import app_has_run
+
+    app_has_run.wait()
+    time.sleep(PATIENCE)
     for name in HEAVY:
         importlib.import_module(name)
+        time.sleep(PAUSE)
 
 
 def main() -> None:

@@ -9,22 +9,11 @@ import math
 import torch
 from torch import Tensor
 
+from qpwl_core.common.plain_checks import check_order, check_whole
 from qpwl_core.common.watch import extremes, has_values, watch_of
 
-
-def check_order(p: float) -> float:
-    """The order p of a Wasserstein distance: a finite real number, at least 1."""
-    if isinstance(p, bool) or not isinstance(p, (int, float)):
-        raise ValueError(f"p must be a real number of at least 1, got {type(p).__name__} {p!r}")
-    if not (math.isfinite(p) and p >= 1):
-        raise ValueError(f"p must be a finite number of at least 1, got {p}")
-    return float(p)
-
-
-def check_whole(name: str, value: int, least: int = 1) -> None:
-    """A whole number, at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+__all__ = ["check_finite", "check_float", "check_lengths", "check_levels", "check_order", "check_pair", "check_square",
+           "check_whole"]
 
 
 def check_float(name: str, x: Tensor, dims: int | None = None) -> None:

@@ -7,12 +7,14 @@ them. Windows cut from one recording are no fair match, so pairs of them count n
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
-from torch import Tensor
 
 from qpwl_core.evaluation.metrics import auc
-from qpwl_core.transport.distances import pairwise_wasserstein
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 
 def some_of_each(subjects, sources, each: int) -> np.ndarray:
@@ -65,6 +67,8 @@ def pairs_of(subjects, sources) -> Pairs:
 
 def filter_aucs(values: Tensor, levels: Tensor, pairs: Pairs, p: float = 1.0) -> np.ndarray:
     """How well each filter alone tells people apart: the AUC of its W_p over the pairs. (n, K, L) -> (K,)"""
+    from qpwl_core.transport.distances import pairwise_wasserstein
+
     distances = pairs.of(pairwise_wasserstein(values, values, levels, p, per_filter=True).numpy())   # (P, K)
     return np.array([auc(column[pairs.genuine], column[~pairs.genuine]) for column in distances.T])
 

@@ -10,23 +10,23 @@ import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import Tensor
 
 from qpwl_core.common import bounds
-from qpwl_core.common.checks import check_order, check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.common.paths import model_folder
+from qpwl_core.common.plain_checks import check_order, check_whole
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
-from qpwl_core.models.model import Embeddings, Model
-from qpwl_core.models.pyramid import QuantilePyramid
 from qpwl_core.models.storeys import piece_names, pyramid_of
-from qpwl_core.transport.distances import MEASURES, pairwise_by
-from qpwl_core.transport.quantiles import empirical_quantiles
+from qpwl_core.transport.measures import MEASURES
+
+if TYPE_CHECKING:                              # a gallery can be opened and drawn before PyTorch is loaded
+    from torch import Tensor
+
+    from qpwl_core.models.model import Embeddings, Model
 
 FORMAT, VERSION = "qpwl-gallery", 1
 SEGMENTS = 64                                  # even steps between 0 and 1 at which quantile functions are kept
@@ -85,14 +85,21 @@ class Gallery:
 
     def embeddings(self, points: int | None = None) -> Embeddings:
         """Quantile functions (n, K, M+2) at M even levels, or at the model's (16 even ones where it has none)."""
-        if points is None and self.model_levels is not None:
-            levels = self.model_levels
-        else:
-            check_whole("points", 16 if points is None else points)
-            levels = np.linspace(0, 1, (16 if points is None else points) + 2)
+        import torch
+
+        from qpwl_core.models.model import Embeddings
+
+        levels = self.levels_at(points)
         return Embeddings(torch.from_numpy(resampled(self.values, self.levels, levels)),
                           torch.from_numpy(levels.astype(np.float32)), self.subjects, self.stimuli, self.sources,
                           self.imitates)
+
+    def levels_at(self, points: int | None = None) -> np.ndarray:
+        """M even levels and both ends, or the model's (16 even ones where it has none). (M+2,)"""
+        if points is None and self.model_levels is not None:
+            return self.model_levels
+        check_whole("points", 16 if points is None else points)
+        return np.linspace(0, 1, (16 if points is None else points) + 2)
 
     def distances(self, measure: str | None = None, points: int | None = None, p: float | None = None,
                   other: Gallery | None = None) -> np.ndarray:
@@ -102,12 +109,16 @@ class Gallery:
         cosine or euclidean, between the quantile functions of the filters at M = ``points`` even levels, or at the
         model's where that is None; cosine looks at the M inner values of each, as QP-NPL does.
         """
+        from qpwl_core.transport.distances import pairwise_by
+
         found, a, levels = self.compared(measure, points)
         b = a if other is None else other.compared(measure, points)[1]
         return pairwise_by(found, a, b, levels, self.p if p is None else p).numpy()
 
     def compared(self, measure: str | None = None, points: int | None = None) -> tuple[str, Tensor, Tensor | None]:
         """What `distances` compares: the measure, the sequences (n, …), and the levels where they are functions."""
+        import torch
+
         if measure is None and points is None and self.vectors is not None:
             return METHODS[self.method].distance, torch.from_numpy(self.vectors), None
         measure = measure or METHODS[self.method].distance
@@ -161,6 +172,11 @@ class Gallery:
 
 def build_gallery(model: Model, test: Recordings, calibration: Recordings | None = None, progress=None) -> Gallery:
     """What a model sees in people it was not trained on; ``progress(done, of)`` is called on the way, part by part."""
+    import torch
+
+    from qpwl_core.models.pyramid import QuantilePyramid
+    from qpwl_core.transport.quantiles import empirical_quantiles
+
     method, network, learned = METHODS[model.config.method], model.embedder.network, model.embedder.levels
     model_levels = None if learned is None else learned.detach().cpu().double().numpy()
     if method.distance == "dtw":

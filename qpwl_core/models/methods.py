@@ -4,18 +4,24 @@ The first five rows are the paper's systems. Adding a method is adding a row, he
 (`add_method`, see `common/plugins.py`).
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
 
-from torch import Tensor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from qpwl_core.common.plugins import load_plugins
-from qpwl_core.models.aggregation import AGGREGATIONS
-from qpwl_core.transport.distances import DISTANCES
+from qpwl_core.transport.measures import DISTANCES
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 LOSSES = ("wasserstein", "n-pair", "softmax", "multi-similarity", "none")
 SCALED = ("wasserstein", "n-pair")                       # losses that depend on the scale of the distance
-CHOICES = {"network": ("conv", "jaeger", "none"), "aggregation": AGGREGATIONS, "flatten": (None, "inner", "all"),
-           "loss": LOSSES, "distance": DISTANCES}
+CHOICES = {"network": ("conv", "jaeger", "none"), "flatten": (None, "inner", "all"), "loss": LOSSES,
+           "distance": DISTANCES}
+# The keys of `aggregation.AGGREGATIONS` that are ours, by name: the table of methods is there before PyTorch is.
+POOLINGS = ("quantile", "quantile-fixed", "quantile-pyramid", "max", "mean", "mean-std", "attentive",
+            "sliced-wasserstein", "frames")
 
 
 @dataclass(frozen=True)
@@ -37,7 +43,7 @@ class Method:
     what: str
 
     def __post_init__(self):
-        for field, choices in CHOICES.items():
+        for field, choices in (CHOICES | {"aggregation": poolings(self.aggregation)}).items():
             if getattr(self, field) not in choices:
                 raise ValueError(f"{field} must be one of {tuple(choices)}, got {getattr(self, field)!r} in "
                                  f"{self.name}")
@@ -49,6 +55,15 @@ class Method:
             raise ValueError(f"flatten must be None in {self.name}, whose embeddings are vectors already")
         if self.loss == "multi-similarity" and self.distance != "cosine":
             raise ValueError(f"distance must be 'cosine' in {self.name}: multi-similarity has thresholds for cosines")
+
+
+def poolings(wanted: str) -> tuple[str, ...]:
+    """Names of all aggregations; those that plugins added are looked up where another than ours is wanted."""
+    if wanted in POOLINGS:
+        return POOLINGS
+    from qpwl_core.models.aggregation import AGGREGATIONS
+
+    return tuple(AGGREGATIONS)
 
 
 METHODS: dict[str, Method] = {method.name: method for method in (

@@ -11,6 +11,7 @@ from torch.nn import functional as F
 from qpwl_core.common.checks import check_finite, check_float, check_levels, check_order, check_pair
 from qpwl_core.common.watch import has_values, sent
 from qpwl_core.transport.closed_form import FilterDistance
+from qpwl_core.transport.measures import DISTANCES, MEASURES
 from qpwl_core.transport.pairwise import PairwiseDistance
 from qpwl_core.transport.quantiles import interpolate_quantiles
 from qpwl_core.transport.warping import pairwise_dtw
@@ -116,10 +117,6 @@ def unit_vectors(x: Tensor) -> Tensor:
 def pairwise_euclidean(a: Tensor, b: Tensor) -> Tensor:
     """Euclidean distance of the flattened embeddings. (Q, ...), (R, ...) -> (Q, R)"""
     return _finite(torch.cdist(*_vectors(a, b), compute_mode="donot_use_mm_for_euclid_dist"))
-
-
-MEASURES = ("wasserstein", "cosine", "euclidean")     # of quantile functions
-DISTANCES = (*MEASURES, "dtw")                        # what a method may compare its embeddings by
 
 
 def pairwise_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None, p: float = 1.0) -> Tensor:

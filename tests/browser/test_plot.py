@@ -70,7 +70,7 @@ def test_a_click_on_a_cell_chooses_its_people(visit):
 
 @pytest.mark.browser
 def test_only_a_picture_by_webgl_fetches_the_whole_plotly_js(visit):
-    page = visit("/")
+    page = visit("/verification")
     page.locator(".js-plotly-plot .main-svg").first.wait_for()
     fetched = ("performance.getEntriesByType('resource').map(found => found.name.split('/').at(-1))"
                ".filter(name => name.startsWith('plotly'))")

@@ -21,7 +21,7 @@ def test_from_home_to_the_distances_of_a_model_trained_on_the_way(visit, tmp_pat
 
     def shot(name):
         page.locator("[data-testid=stApp][data-test-script-state=notRunning]").wait_for()
-        page.locator('[data-testid="stPlotlyChart"] .main-svg').first.wait_for()
+        page.locator('[role="figure"] svg').first.wait_for()
         page.wait_for_timeout(500)
         page.screenshot(path=tmp_path / f"{name}.png")
 

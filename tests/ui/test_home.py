@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 import ui.library.models
 from qpwl_core.data.datasets import load_dataset
+from qpwl_core.evaluation.first_look import typical_seed
 from qpwl_core.evaluation.pairs import draw_triple, filter_aucs, pairs_of, strangers_nearer
 from qpwl_core.models.gallery import build_gallery, load_gallery
 from qpwl_core.training.loop import train
@@ -17,7 +18,6 @@ from qpwl_core.transport.distances import wasserstein
 from qpwl_core.transport.quantiles import QuantileLayer
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_config, tiny_recordings
-from ui.home.first_look import typical_seed
 
 # Streamlit and what it brings warn about themselves; that is theirs to mend.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -58,7 +58,7 @@ def shown_triple(folder, number=1):
     others, people = gallery.part("calibration"), gallery.part("test")
     seen = others.embeddings()
     k = int(filter_aucs(seen.values, seen.levels, pairs_of(others.subjects, others.sources), gallery.p).argmax())
-    first = typical_seed(str(folder), gallery.model, k)
+    first = typical_seed(gallery, k)
     return people, k, draw_triple(people.subjects, people.sources, first + number - 1)
 
 

@@ -14,7 +14,7 @@ from qpwl_core.models.gallery import load_gallery
 from tests.support.places import ROOT
 from ui.library.models import SHIPPED, Entry, distinct_titles
 from ui.shell import navigation
-from ui.shell.charts import as_web_page
+from ui.shell.charts import as_web_page, unbroken
 from ui.shell.panels import figure, line_at
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
@@ -89,3 +89,20 @@ def test_modules_are_out_of_the_collectors_way(monkeypatch):
         assert gc.get_freeze_count() == kept, "nothing new was loaded"
     finally:
         gc.unfreeze()
+
+
+def test_a_figure_of_a_table_stands_on_one_line_and_its_words_may_break():
+    assert unbroken("0.9936 ± 0.0011") == "0.9936\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.0011"
+    assert [" " in unbroken(cell) for cell in ("12 of 1,340", "0.95 (0.93 to 0.97)", "5 to 51 %", "by their own spread",
+                                               "sequence 3, recording 1")] == [False, False, False, True, True]
+
+    def page():
+        import pandas as pd
+
+        from ui.shell.charts import table
+
+        table(pd.DataFrame({"AUC": ["QP-WL, *ours*"], "n = 1": ["0.9936 ± 0.0011"]}), "a table")
+
+    shown = AppTest.from_function(page).run().table[0]
+    assert shown.value["n = 1"][0] == "0.9936 ± 0.0011", "what is exported has plain spaces"
+    assert b"0.9936\xc2\xa0\xc2\xb1" in shown.proto.arrow_data.styler.display_values, "and what is shown does not break"

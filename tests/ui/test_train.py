@@ -168,7 +168,11 @@ def test_before_an_upload_is_trained_on_it_says_what_is_kept(runs, monkeypatch):
     asked = submitted(monkeypatch)
     page = opened(own_data={"mine": Own("mine", tiny_recordings(people=12), "generic", "mine.csv")}, data="own:mine")
     assert "The copy is deleted when the run has finished or failed" in text_of(page)
-    assert "--data mine.csv" in page.code[0].value
+    assert "--data mine.csv --domain generic" in page.code[0].value
+    assert "--preset" not in page.code[0].value, "the preset is the quick one, whatever the file is called"
+    page.segmented_control(key="train_preset").set_value("paper").run()
+    assert "--preset paper" in page.code[0].value
+    page.segmented_control(key="train_preset").set_value("quick").run()
     assert page.checkbox(key="train_keep_gallery").value is False
     page.button(key="train_start").click().run()
     assert asked[-1][-1] is False

@@ -12,6 +12,7 @@ from ui.library.data import OWN, choose_data, recordings_for
 from ui.library.downloads import download_panel
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
+from ui.shell.words import glossary
 
 VIEWS = {"People": people_view, "Sequences": sequences_view, "Split": split_view, "Recipe": recipe_view}
 STATES = {"shipped": "green", "downloaded": "green", "downloadable": "blue", "by hand": "orange"}
@@ -27,6 +28,7 @@ def show() -> None:
     if every.open:
         every.dataframe(datasets_table()[["name", "subjects", "state"]], hide_index=True)
 
+    glossary("sequence", "stimulus", "split", "validation", "recipe")
     view = st.segmented_control("View", [*VIEWS, YOURS], default="People", required=True, key="data_view",
                                 label_visibility="collapsed", **KEPT)
     if view == YOURS:

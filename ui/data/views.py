@@ -180,11 +180,11 @@ def split_view(data: str) -> None:
         if apart:
             st.markdown("Here training and test share no **stimulus** either, so that nobody is known by what they "
                         "watched; sequences that would break this are left out.")
-        st.dataframe(counts[["part", "subjects", "sequences", "stimuli"]], hide_index=True)
         st.caption("The split depends on the names and the seed alone.")
     with right:
         chart(split_map(table), "data-split", "People by stimuli: " + ", ".join(
             f"{row.part} {row.subjects} people, {row.sequences} sequences" for row in counts.itertuples()) + ".", table)
+    st.dataframe(counts[["part", "subjects", "sequences", "stimuli"]], hide_index=True, width="content")
 
 
 def _split(data):

@@ -14,6 +14,7 @@ from ui.library.models import choose_model
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.presenter import presenter_switch, presenting
 from ui.shell.text import plain
+from ui.shell.words import glossary
 
 VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
 
@@ -60,7 +61,10 @@ def show_log(scene: Scene) -> None:
 def show() -> None:
     """The whole page."""
     setup_page("Enrolment desk", "Someone knocks. Do we know them, and do they get in?", bare=presenting())
-    presenter, place = presenter_switch(), None
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        presenter, place = presenter_switch(), None
+        if not presenter:
+            glossary("enrolled", "n", "draw", "threshold", "FMR", "gallery", "calibration", "Q̄")
     if presenter:
         stage, place = st.container(), st.expander("Model", icon=":material/tune:")
     if (entry := choose_model(gallery=False, place=place)) is None:

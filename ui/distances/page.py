@@ -8,6 +8,7 @@ from qpwl_core.evaluation.bootstrap import Resampled
 from qpwl_core.models.methods import METHODS
 from qpwl_core.transport.distances import MEASURES
 from ui.distances import views
+from ui.distances.over_p_and_m import over_p_and_m
 from ui.library.comparisons import comparison_of
 from ui.library.models import choose_model, gallery_or_stop
 from ui.library.tuning import resampled_by
@@ -19,7 +20,7 @@ from ui.shell.words import glossary, why_aucs_differ
 MOST = 400               # sequences in a picture
 VIEWS = {"histograms": ("Histograms", views.as_histograms), "matrices": ("Matrices", views.as_matrices),
          "maps": ("Maps", views.as_maps), "disagree": ("Where they disagree", views.disagree),
-         "tune": ("Over p and M", views.over_p_and_m)}
+         "tune": ("Over p and M", over_p_and_m)}
 VALUES = {"all": "all M + 2 values, as W does", "inner": "as in the paper: the M inner ones"}
 
 
@@ -38,9 +39,11 @@ def show() -> None:
     @st.fragment
     def explore() -> None:
         """All that follows p and M; of the page only this is drawn again."""
-        with st.container(horizontal=True, vertical_alignment="top", gap="medium"):
+        row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")
+        with row:
             p = choose_p(gallery.p, width=WIDE)
             points = choose_points(gallery, width=WIDE)
+        with row, st.popover("More", icon=":material/tune:"):        # what few will turn
             values = st.selectbox("Cosine and Euclid see", list(VALUES), format_func=VALUES.get, key="distances_values",
                                   width=WIDE, **KEPT,
                                   help="W compares whole functions: values at M levels and at both ends. The paper's "
@@ -49,6 +52,7 @@ def show() -> None:
             most = max(3, min(30, MOST // len(test.people)))
             each = st.slider("Sequences per person, in pictures", 2, most, min(8, most), key="distances_each",
                              width=WIDE, **KEPT)
+        with row:
             try_presets({"Only the largest differences: p = 8": {"p": 8.0}} | EXTREMES)
         inner = values == "inner"
         try:
@@ -59,11 +63,11 @@ def show() -> None:
             st.info(f"This gallery has nothing to compare: {plain(str(error))}.", icon=":material/group:")
             return
         shown = views.Shown(entry, gallery, found, points, p, each, inner)
-        formula(shown)
         verdict(shown, sure)
         view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="histograms",
                                     required=True, key="distances_view", label_visibility="collapsed", **KEPT)
         VIEWS[view][1](shown)
+        formula(shown)
 
     explore()
     why_aucs_differ()
@@ -88,11 +92,14 @@ def verdict(shown: views.Shown, sure: dict[str, Resampled]) -> None:
         says = f"{of_w}, separates these people better than cosine"
     else:
         says = f"Cosine separates these people better than {of_w}"
+    nearest = min(apart["low"], apart["high"], key=abs)
+    barely = "" if apart["low"] <= 0 <= apart["high"] or round(nearest, 3) else (
+        f"; its nearer end is {nearest:+.1g}, so only just")         # what decides is seen, also behind zeros
     aucs = {measure: f"{each.auc:.3f}" for measure, each in sure.items()}
     st.markdown(
         f"**{says}.** AUC {aucs['wasserstein']} against {aucs['cosine']}, Euclidean {aucs['euclidean']}; W minus "
         f"cosine is {apart['difference']:+.3f}, and with other people it could have been {apart['low']:+.3f} to "
-        f"{apart['high']:+.3f} (95 % interval, people resampled).")
+        f"{apart['high']:+.3f} (95 % interval, people resampled{barely}).")
     other = "" if shown.gallery.model_levels is not None else ", on another summary of its filters than quantiles"
     st.caption(f"AUC of verification: nearest of the enrolled, n = 1, mean of ten draws, {len(shown.test.people)} test "
                f"people, all their {len(shown.test)} sequences. This model, {method.title}, was trained to be compared "

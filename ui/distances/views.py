@@ -15,10 +15,8 @@ from qpwl_core.models.gallery import Gallery
 from ui.distances.figures import against, deciding, histograms, maps, matrices, two_functions
 from ui.library.comparisons import Comparison, labels_of, maps_of
 from ui.library.models import Entry
-from ui.library.tuning import over_p, over_points, resampled_by
 from ui.shell.charts import chart
 from ui.shell.controls import choose_person, forget_unknown
-from ui.shell.curves import over_setting
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS, colours_of
 from ui.shell.people import name_of
@@ -136,42 +134,6 @@ def as_maps(shown: Shown) -> None:
                              for measure, (xy, _) in drawn.items()]))
     st.caption("Classical multidimensional scaling: points as far apart as the distances say, as well as a plane can. "
                "“Shows”: the share of the squared distances that the two axes hold; the rest is not seen here.")
-
-
-def over_p_and_m(shown: Shown) -> None:
-    """AUC of the three distances over p and over M, the present setting marked; a click goes there."""
-    st.markdown("AUC of verification for every p and every M, from the same gallery: nothing is trained again. Shaded: "
-                "the 95 % interval over people; where the bands overlap widely, these people cannot rank the settings. "
-                "**Click a point to go there.**")
-    by_w, order = shown.names["wasserstein"], f"p = {shown.p:g}"
-    looks = dict(zip((by_w, "Cosine", "Euclidean"), ({"color": c} for c in COLOURS[:3]), strict=True))
-    learned = shown.points is None and shown.gallery.model_levels is not None
-    m_now = shown.points or (len(shown.gallery.model_levels) - 2 if learned else 16)
-    now = {by_w: resampled_by(*shown.key, "wasserstein", shown.points, shown.p).auc}
-
-    def to_p(point: dict) -> None:
-        st.session_state["p"] = float(point["x"])
-
-    def to_points(point: dict) -> None:
-        st.session_state.update(M=int(point["x"]), levels="even")
-
-    left, right = st.columns(2, gap="medium")
-    with left:
-        st.markdown(f"**AUC over p**, at {'the learned levels' if learned else f'M = {m_now}'}")
-        table = over_p(*shown.key, "wasserstein", shown.points)
-        chart(over_setting({by_w: table}, looks, "p", "order p", {by_w: (shown.p, now[by_w])}), "distances-over-p",
-              f"AUC over p from 1 to 8; now p = {shown.p:g}, {now[by_w]:.3f}", table, on_click=to_p)
-    with right:
-        st.markdown(f"**AUC over M**, even levels, at {order}")
-        tables = {by_w: over_points(*shown.key, "wasserstein", shown.p),
-                  "Cosine": over_points(*shown.key, "cosine", shown.p, shown.inner),
-                  "Euclidean": over_points(*shown.key, "euclidean", shown.p, shown.inner)}
-        chart(over_setting(tables, looks, "M", "sampling points M", {by_w: (m_now, now[by_w])}), "distances-over-m",
-              f"AUC over M from 1 to 64 by three distances; now M = {m_now}",
-              lambda: pd.concat([each.assign(distance=name) for name, each in tables.items()]), on_click=to_points)
-    if learned:
-        st.caption("The diamond on the right: the model as it is, at the levels it learned; the curve is at even ones.")
-    st.caption("Nearest of the enrolled, n = 1, mean of ten draws, all test people and their sequences.")
 
 
 def disagree(shown: Shown) -> None:

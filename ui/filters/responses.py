@@ -17,7 +17,7 @@ from ui.library import elsewhere
 from ui.library.data import available_data, domain_for, recordings_for, title_of
 from ui.library.models import Entry, model_of
 from ui.shell.charts import chart
-from ui.shell.controls import choose_person, forget_unknown
+from ui.shell.controls import WIDE, choose_person, forget_unknown
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
@@ -71,19 +71,19 @@ def fitting_data(model: Model) -> dict[str, str]:
 
 def _controls(entry: Entry, model: Model, fits: dict[str, str]) -> tuple[Recordings, str, float, list[str]]:
     """One recording, where it is from, the quantile r and the channels to draw."""
-    first, second, third, fourth = st.columns(4, gap="medium")
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     forget_unknown("filters_data", list(fits))
-    data = first.selectbox("Recordings", list(fits), format_func=fits.get, key="filters_data", **KEPT)
+    data = row.selectbox("Recordings", list(fits), format_func=fits.get, key="filters_data", width=WIDE, **KEPT)
     recordings = recordings_for(data)
     split = entry.card.get("split") or {}
     people = sorted(recordings.people, key=lambda person: (person not in split.get("test", []), person))
-    person = choose_person("Person", people, "filters_person", second)
+    person = choose_person("Person", people, "filters_person", row, width=WIDE)
     own = recordings.select(subjects=person)
     names = [f"{i + 1}" + (f" · {stimulus}" if own.stimuli is not None else "")
              for i, stimulus in enumerate(own.stimuli if own.stimuli is not None else own.subjects)]
     forget_unknown("filters_sequence", names)
-    sequence = third.selectbox("Recording", names, key="filters_sequence", **KEPT)
-    r = fourth.slider("Fires above its quantile r", 0.5, 0.99, 0.9, 0.01, key="filters_r", **KEPT)
+    sequence = row.selectbox("Recording", names, key="filters_sequence", width=WIDE, **KEPT)
+    r = row.slider("Fires above its quantile r", 0.5, 0.99, 0.9, 0.01, key="filters_r", width=WIDE, **KEPT)
     channels = list(model.recipe.channels)
     with st.expander("Channels", icon=":material/tune:"):
         forget_unknown("filters_channels", channels)

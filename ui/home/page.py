@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import streamlit as st
 
+from qpwl_core.common.drivers import may_have_accelerator
 from ui.shell.frame import setup_page
 from ui.shell.numbers import numbers
-from ui.shell.plot import prepare
 from ui.shell.text import plain
 
 TOUR = {
@@ -29,21 +30,18 @@ distribution as a *quantile function* and compares two recordings by the *Wasser
 distribution must be moved to become the other.
 """
 FIRST = "**Start here:** press *Another pair*, and see whether a person is nearer to themselves than to a stranger."
+THEN = "**Then be one of them:** sign in the browser, see your own quantile functions, and let a friend forge you."
 HAPT = "UCI HAPT (Reyes-Ortiz et al. 2015), CC BY 4.0"
 
 
 def show() -> None:
-    """The whole page: first what can be read at once, while the browser fetches plotly.js; then what takes PyTorch."""
+    """The whole page: nothing of it waits for PyTorch or plotly.js."""
     setup_page("QP-WL Lab", "Can a person be told by the distribution of a signal?")
     st.markdown(INTRODUCTION)
-    with st.container(border=True, width="content"):     # a link: st.switch_page raises where the URL is state
-        st.page_link("pages/sign.py", label="**Try it on yourself**", icon=":material/draw:", width="content",
-                     help="Sign in the browser, see your own quantile functions, and let a friend forge you.")
     with st.container(horizontal=True, gap="small", vertical_alignment="center"):
         st.markdown("**The tour:**", width="content")
         for page, (icon, line) in TOUR.items():
             st.page_link(page, icon=f":material/{icon}:", help=line, width="content")
-        prepare()
     first_look()
     at_hand()
     st.caption("Method: Abdelwahab & Landwehr, Deep Distributional Sequence "
@@ -53,7 +51,7 @@ def show() -> None:
 def first_look() -> None:
     """Two people through the eyes of a model, and the one thing to do first."""
     from qpwl_core.common.files import FileError
-    from ui.home.first_look import learned, model_to_show, raw
+    from ui.home.first_look import learned, model_to_show
 
     entry = model_to_show()
     if entry is not None:
@@ -65,7 +63,7 @@ def first_look() -> None:
         source = HAPT
         try:
             if entry is None:
-                raw()
+                raw_signals()
             else:
                 learned(entry)
                 terms = entry.card.get("terms") or {}
@@ -73,23 +71,40 @@ def first_look() -> None:
                 source = source or "see the model's card"
         except (FileError, ValueError, KeyError) as error:
             st.warning(f"The model {plain(entry.id)} cannot be shown: {plain(error)}.", icon=":material/warning:")
-            raw()
+            raw_signals()
         st.caption(f"Recordings in the picture: {plain(source)}.")
 
     picture()
+    with st.container(border=True):          # what comes second stands after what comes first, and looks like it
+        st.markdown(THEN)
+        st.page_link("pages/sign.py", label="Try it on yourself", icon=":material/draw:", width="content")
+
+
+def raw_signals() -> None:
+    from ui.home.raw import raw
+
+    raw()
+
+
+def device() -> str:
+    """What trainings run on; PyTorch is asked only where it could find something else than the CPU."""
+    if "torch" not in sys.modules and not may_have_accelerator():
+        return "cpu"
+    from qpwl_core.training.devices import device_of
+
+    return device_of("auto").type
 
 
 def at_hand() -> None:
     """Which models, data and machine there are."""
-    from qpwl_core.training.devices import device_of
     from ui.library.data import available_data
     from ui.library.models import entries
 
     st.divider()
     st.subheader("At hand")
-    models, data, device = entries(), available_data(), device_of("auto")
+    models, data = entries(), available_data()
     shipped = sum(entry.kind == "ships" for entry in models)
-    numbers({"Models": len(models), "Data sets": len(data), "Device": device.type.upper(), "Cores": len(
+    numbers({"Models": len(models), "Data sets": len(data), "Device": device().upper(), "Cores": len(
         os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()})
     st.caption(f"{shipped} models ship and {len(models) - shipped} were trained or uploaded here; "
                f"{sum('SIMULATED' in title for title in data.values())} of the data sets are simulated. Training runs "

@@ -61,9 +61,17 @@ def choose_data(everything: bool = False) -> str:
     options = list(dict.fromkeys(options))
     if st.session_state.get("data", options[0]) not in options:
         del st.session_state["data"]
-    chosen = st.sidebar.selectbox("Data set", options, key="data", **KEPT)
+    untouched = "data" not in st.session_state and "data" not in st.query_params
+    chosen = st.sidebar.selectbox("Data set", options, key="data", on_change=chosen_by_hand, **KEPT)
+    if untouched:
+        st.session_state["data_by_default"] = chosen
     st.sidebar.caption(plain(title_of(chosen).partition(" · ")[2]))
     return chosen
+
+
+def chosen_by_hand() -> None:
+    """Callback: what is chosen now holds on all pages; what one page merely opened with does not."""
+    st.session_state.pop("data_by_default", None)
 
 
 def title_of(data: str) -> str:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -15,18 +16,19 @@ from qpwl_core.common.bounds import GALLERY_HERE
 from qpwl_core.common.child import in_child
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.common.paths import desk_place, runs_folder
-from qpwl_core.desk.database import Desk
-from qpwl_core.desk.space import space_of, space_of_gallery
 from qpwl_core.desk.storage import is_address
 from qpwl_core.models.gallery import Gallery, load_gallery
 from qpwl_core.models.methods import METHODS
-from qpwl_core.models.model import Model, load_model
 from ui.library import elsewhere
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
 from ui.visitors.once import once
 from ui.visitors.who import may_see, visitor
+
+if TYPE_CHECKING:                  # they take PyTorch, and the models at hand can be listed without it
+    from qpwl_core.desk.database import Desk
+    from qpwl_core.models.model import Model
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = ROOT / "models"
@@ -159,6 +161,8 @@ def gallery_or_stop(entry: Entry) -> Gallery:
 @st.cache_resource(max_entries=8, show_spinner="Loading the model …")
 def model_at(folder: str, checksum: str) -> Model:
     """The model in a folder, as long as its weights are these."""
+    from qpwl_core.models.model import load_model
+
     return load_model(folder)
 
 
@@ -171,9 +175,9 @@ def gallery_at(folder: str, checksum: str) -> Gallery:
     return gallery
 
 
-@st.cache_data(max_entries=16, show_spinner=False)      # of the largest gallery 36 MB each
+@st.cache_resource(max_entries=16, show_spinner=False)  # of the largest gallery 36 MB each
 def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
-    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks next.
+    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks; nobody changes them.
 
     One at a time: each uses all cores, and twenty people at once would only be in each other's way.
     """
@@ -184,7 +188,9 @@ def distances_of(folder: str, checksum: str, part: str, measure: str | None, poi
         return held.distances(measure, points, p)
 
     with computing:
-        return once(folder, (checksum, part, measure, points, p), compute)
+        found = once(folder, (checksum, part, measure, points, p), compute)
+    found.flags.writeable = False
+    return found
 
 
 def open_desk(entry: Entry) -> Desk:
@@ -197,6 +203,9 @@ def open_desk(entry: Entry) -> Desk:
 
 @st.cache_resource(max_entries=64, show_spinner=False)
 def _desk(folder: str, checksum: str, place: str, owner: str, there: bool) -> Desk:
+    from qpwl_core.desk.database import Desk
+    from qpwl_core.desk.space import space_of, space_of_gallery
+
     entry = Entry("", "", Path(folder), {"sha256": checksum})
     return Desk(place, space_of_gallery(gallery_of(entry)) if entry.has_gallery else space_of(model_of(entry)),
                 owner=owner)

@@ -59,20 +59,21 @@ def _data_of(entry: Entry) -> tuple:
     return entry.card.get("set"), entry.card["config"]["domain"]
 
 
-def settings(chosen: list[Entry]) -> tuple[int, int | None, int | None, float | None]:
+def settings(chosen: list[Entry], row) -> tuple[int, int | None, int | None, float | None]:
     """n, the draw (None is all), and M and p where they are changed (None is each model's own)."""
     own = next((entry.card["config"]["p"] for entry in chosen if METHODS[entry.method].distance == "wasserstein"), 1.0)
-    with st.container(horizontal=True, gap="medium", vertical_alignment="bottom"):
+    points = p = None
+    with row:
         n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, **KEPT,
                                  width="content", help=help_for("n"))
         drawn = st.selectbox("Draw", range(11), key="draw", format_func=lambda i: f"only {i}" if i else "all ten",
                              width=130, help=help_for("draw"), **KEPT)
         live = st.toggle("Change p and M", key="live", width="content", **KEPT,
                          help="Else every model is used with the levels it learned and the p it was trained with.")
-        points = st.slider("Even levels M", 1, 64, 16, key="M", disabled=not live, width=160, help=help_for("M"),
-                           **KEPT)
-        p = choose_p(own, disabled=not live, width=160)
-    return n, drawn - 1 if drawn else None, points if live else None, p if live else None
+        if live:                                     # else they would take a row of the screen and do nothing
+            points = st.slider("Even levels M", 1, 64, 16, key="M", width=160, help=help_for("M"), **KEPT)
+            p = choose_p(own, width=160)
+    return n, drawn - 1 if drawn else None, points, p
 
 
 @dataclass(frozen=True)
@@ -174,9 +175,11 @@ def tell_promise(models: list[Compared], n: int, thresholds: dict[str, float], t
 
 def _gallery_part(key: tuple, part: str):
     return part_of(*key[:2], part)
-def models_and_settings(chosen: list[Entry]) -> tuple[list[Compared], int, int | None]:
-    """The widgets on top of both pages: the models with their trials, n and the draw (None is all)."""
-    n, draw, points, p = settings(chosen)
+
+
+def models_and_settings(chosen: list[Entry], row) -> tuple[list[Compared], int, int | None]:
+    """The widgets on top of both pages, in a row: the models with their trials, n and the draw (None is all)."""
+    n, draw, points, p = settings(chosen, row)
     models = compare(chosen, points, p)
     if note := different_people(models):
         st.info(note, icon=":material/group_off:")

@@ -18,25 +18,30 @@ def show_page(title: str, question: str, key: str, views: dict[str, tuple[str, C
     """The whole page. ``views`` name -> what its tab says, and view(models, n, draw); ``present(models, n)`` is the
     page before an audience; ``words`` are explained on top, ``presets(n)`` are settings that show something."""
     setup_page(title, question, bare=presenting())
-    if presenter_switch():
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        presenter = presenter_switch()
+        if not presenter:
+            glossary(*words)
+    if presenter:
         on_stage(present)
         return
     chosen = choose_models()
     if not chosen:
         return
-    glossary(*words)
 
     @st.fragment
     def explore() -> None:
         """All that follows n, p, M and the threshold; of the page only this is drawn again."""
-        models, n, draw = models_and_settings(chosen)
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+        models, n, draw = models_and_settings(chosen, row)
         if not models:
             return
+        if presets:
+            with row:
+                try_presets(presets(n))
         view = st.segmented_control("View", list(views), format_func=lambda name: views[name][0],
                                     default=next(iter(views)), required=True, key=key, label_visibility="collapsed",
                                     **KEPT)
-        if presets:
-            try_presets(presets(n))
         views[view][1](models, n, draw)
 
     explore()
@@ -49,7 +54,8 @@ def on_stage(present: Callable) -> None:
     stage, below = st.container(), st.expander("Models, n, p and M", icon=":material/tune:")
     with below:
         chosen = choose_models(st)
-        models, n, _ = models_and_settings(chosen) if chosen else ([], 1, None)
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+        models, n, _ = models_and_settings(chosen, row) if chosen else ([], 1, None)
     with stage:
         if models:
             present(models, n)

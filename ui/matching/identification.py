@@ -70,7 +70,7 @@ def mistaken(models: list[Compared], n: int, draw: int | None) -> None:
               lambda: pd.DataFrame(shares, index=people, columns=people).rename_axis("who came").reset_index(),
               on_click=clicked)
         st.caption(f"{np.trace(shares) / len(people):.1%} of {len(people) * (len(scores) if draw is None else 1)} who "
-                   f"came in {over} were named rightly; the darker a cell, the more often. Click one to see why.")
+                   f"came in {over} were named rightly; the stronger the blue, the more often. Click one to see why.")
     with right:
         found = {each.label: fractions_of(each.key, n)[2] for each in models}
         curves = {label: each if draw is None else each[draw:draw + 1] for label, each in found.items()}

@@ -40,11 +40,13 @@ def tried_at(key: tuple, n: int, draw: int | None) -> np.ndarray:
     return forged_scores(distances, forged.imitates, trials.drawn, n, draw)
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@st.cache_resource(max_entries=16, show_spinner=False)
 def _everything(key: tuple) -> np.ndarray:
-    """Distances between all sequences of the test people and the forgeries of them. -> (n, n)"""
+    """Distances between all sequences of the test people and the forgeries of them; nobody changes them. -> (n, n)"""
     with computing:
-        return _gallery(key).part("test", forgeries=True).distances(None, *key[2:])
+        found = _gallery(key).part("test", forgeries=True).distances(None, *key[2:])
+    found.flags.writeable = False
+    return found
 
 
 @st.cache_data(max_entries=128, show_spinner=False)

@@ -14,7 +14,7 @@ from ui.shell.controls import WIDE
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.presenter import presenter_switch, presenting
 from ui.shell.text import plain
-from ui.shell.words import help_for, why_aucs_differ
+from ui.shell.words import glossary, help_for, why_aucs_differ
 
 VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and ours", views.as_table),
          "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people),
@@ -34,16 +34,21 @@ def show() -> None:
     if study is None:
         no_study()
         return
-    if presenter_switch():
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        presenter = presenter_switch()
+        if not presenter:
+            glossary("AUC", "n", "EER", "FMR", "FNMR", "M", "p", "sequence", "enrolled", "imposter")
+    if presenter:
         present(study)
         return
-    with st.expander("What was trained, and how", icon=":material/info:"):
-        st.markdown(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
-    results.downloads()
     view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                 required=True, key="results_view", label_visibility="collapsed", **KEPT)
     chosen = choose(study, view not in BESIDE)
     VIEWS[view][1](chosen)
+    st.divider()
+    results.downloads()
+    with st.expander("What was trained, and how", icon=":material/info:"):
+        st.markdown(f"{plain(study['budget'])}. {plain(paper.OUR_BUDGET)}")
     statements()
     why_aucs_differ()
     with st.expander("Make it again", icon=":material/terminal:"):
@@ -76,7 +81,8 @@ def choose(study: dict, some: bool = True) -> views.Chosen:
     sets = study["sets"]
     if st.session_state.get("results-set") not in sets:
         st.session_state.pop("results-set", None)
-    with st.container(horizontal=True, gap="medium"):
+    row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+    with row:
         name = st.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], width=WIDE,
                             **KEPT)
         n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True,
@@ -85,8 +91,9 @@ def choose(study: dict, some: bool = True) -> views.Chosen:
     methods = list(dict.fromkeys(row["method"] for row in here))
     chosen = methods
     if some:
-        chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}",
-                                format_func=lambda m: study["methods"][m], placeholder="all of them", **KEPT) or methods
+        with row.popover("Methods", icon=":material/checklist:"):
+            chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}", **KEPT,
+                                    format_func=lambda m: study["methods"][m], placeholder="all of them") or methods
     return views.Chosen(study, name, chosen, n, pd.DataFrame([row for row in here if row["method"] in chosen]))
 
 

@@ -32,7 +32,8 @@ const OPTIONS = {
   modeBarButtonsToRemove: ["lasso2d", "select2d", "sendChartToCloud"],
 };
 
-const NARROW = 160;        // pixels of a panel below which panels stand one under the other
+const NARROW = 200;        // pixels of a panel below which panels stand one under the other
+const LETTER = 7.4;        // of a letter of a panel's title
 const TITLE = 40;          // pixels of the title of a panel that is stacked
 const TICKS = 26;          // of the numbers below it
 const NAME = 24;           // of the name of its axis
@@ -41,7 +42,10 @@ const ROW = 30;            // of a legend of one row, for which there is always 
 function stacked(layout, width, height) {
   // Panels side by side (`panels.py` says how many) put one under the other; returns how high that is.
   const count = layout.meta?.panels;
-  if (!count || width / count >= NARROW) return height;
+  if (!count) return height;
+  const lines = layout.annotations.slice(0, count).flatMap(title => title.text.replace(/<sup>.*?<\/sup>/g, "").split("<br>"));
+  const widest = LETTER * Math.max(...lines.map(line => line.replace(/<[^>]*>/g, "").length));
+  if (width / count >= Math.max(NARROW, widest)) return height;
   const axis = (letter, i) => layout[`${letter}axis${i ? i + 1 : ""}`], last = count - 1;
   const upright = axis("x", 0).tickangle === -90;              // long names, the same below every panel: once is enough
   const below = upright ? 0 : TICKS + (axis("x", 0).title?.text ? NAME : 0);

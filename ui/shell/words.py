@@ -21,6 +21,16 @@ GLOSSARY = {
     "Q̃": "the paper's quantile function: lines in place of the stairs",
     "Q̄": "what the quantile layer keeps of Q̃: its values at M levels and at both ends, joined by lines",
     "M": "how many levels between 0 and 1 the quantile layer keeps; its two ends come on top, M + 2 values in all",
+    "sequence": "one recording, or a window cut from one: what is compared with another of its kind",
+    "stimulus": "what was seen or done during a sequence: a film, a task, a session",
+    "split": "who is learned from, who chooses among models (validation) and who judges them (test); nobody is in two "
+             "parts",
+    "recipe": "what is done to a recording before the network sees it, with statistics of the training people alone",
+    "threshold": "the largest distance at which a claim is accepted",
+    "enrolled": "kept beforehand to compare with (references); what comes later is observed (probes)",
+    "calibration": "people neither trained on nor tested, on whom a threshold is set",
+    "validation": "people not learned from, on whom the best weights, M and p are chosen; test people judge the choice",
+    "seed": "the number that chance follows from: the same seed, the same run",
     "p": "the order of the Wasserstein distance: 1 weighs all differences alike, a larger p looks at the largest",
 }
 AUC_KINDS = {

@@ -70,7 +70,8 @@ def formulas(config: Config) -> list[str]:
 def choose_data() -> str:
     """The data set chosen in the sidebar, kept across pages and in the link."""
     at_hand = available_data()
-    if st.session_state.get("data") not in at_hand:
+    by_default = st.session_state.pop("data_by_default", None)       # the page Data opened with it, and nobody chose it
+    if st.session_state.get("data") not in at_hand or st.session_state["data"] == by_default:
         st.session_state.pop("data", None)
     first = list(at_hand).index(TELLING) if TELLING in at_hand else 0
     data = st.sidebar.selectbox("Data", list(at_hand), first, format_func=title_of, key="data", **KEPT)
@@ -168,8 +169,8 @@ def command_line(data: str, config: Config) -> str:
     words = ["python -m qpwl_core train"]
     if data.startswith(OWN):
         mine = uploads().get(data.removeprefix(OWN))
-        name = (mine and mine.filename) or f"{data.removeprefix(OWN)}.npz"
-        words += [f"--data {shlex.quote(name)}", f"--domain {config.domain}"]
+        file = (mine and mine.filename) or f"{data.removeprefix(OWN)}.npz"
+        words += [f"--data {shlex.quote(file)}", f"--domain {config.domain}"]
     else:
         words.append(f"--data {data}")
     if name != "quick":
@@ -205,6 +206,8 @@ def tell_people(data: str) -> None:
 
 def tell_easy(data: str) -> None:
     """Where a task is too easy, or too small, to tell settings apart: say so, and where they can be told."""
+    if data == TELLING:
+        st.caption(f":material/lightbulb: On {TELLING} M, p and the method make a visible difference within a minute.")
     if data in EASY and TELLING in available_data():
         st.info(f"On {data} {EASY[data]}: to see what M, p and the method do, take **{TELLING}**.",
                 icon=":material/lightbulb:")

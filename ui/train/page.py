@@ -10,6 +10,7 @@ from ui.library import jobs
 from ui.library.data import OWN, recordings_for
 from ui.library.models import entries
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.words import glossary
 from ui.train import live as train_live
 from ui.train.form import (
     choose_data,
@@ -36,6 +37,7 @@ VIEWS = ("New run", "Compare runs", TUNE, "Models")
 def show() -> None:
     """The whole page."""
     setup_page("Train", "What does it take to learn to tell people apart?")
+    glossary("validation", "AUC", "M", "p", "seed", "sequence", "gallery")
     view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="train_view", required=True, **KEPT,
                                 label_visibility="collapsed")
     train_live.problem()

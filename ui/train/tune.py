@@ -34,7 +34,7 @@ def tune(data: str) -> None:
     st.markdown("A short training for each pair of M and p, all else as under **New run**. M and p of a trained model "
                 "can also be changed *afterwards*, with no training at all:")
     st.page_link("pages/distances.py", label="Turn M and p on the Distances page", icon=":material/straighten:")
-    left, right = st.columns([1, 1.6], gap="medium")
+    left, right = st.columns([1, 1.3], gap="medium")
     with left:
         start_grid(data)
     with right:
