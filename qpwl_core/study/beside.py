@@ -14,11 +14,12 @@ from qpwl_core.study.plan import FEW, PARTS, plainest
 from qpwl_core.study.record import record_path
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
 from qpwl_core.study.tables import REFERENCE, SHARE, described, judged, named, resampled_cells
-from qpwl_core.study.variants import ORDERS, POINTS, STEPS, chosen, is_tuned, settings_of_try
+from qpwl_core.study.variants import ORDERS, POINTS, STEPS, chosen, is_tuned, score_of_try, settings_of_try
 
 UNTRAINED = ("untrained", "untrained-cosine")
 COLUMNS = {
-    "tries": ("set", "method", "attempt", "split", "auc", "auc_5", "seconds", "chosen", "settings", "cell"),
+    "tries": ("set", "method", "attempt", "split", "score", "auc", "auc_5", "seconds", "chosen", "settings",
+              "cell"),
     "added": ("set", "method", "against", "n", "difference", "low", "high", "splits", "p", "cells", "against_cells",
               "holm", "leads", "clear"),
     "sweeps": ("what", "set", "method", "value", "trained", "auc", "low", "high", "splits", "cells"),
@@ -83,6 +84,7 @@ def tries(names: list[str], preset: str, there: Records) -> Iterator[dict]:
             settings = settings_of_try(number, SETS[name].domain)
             verified = record["results"]["verification"]
             yield {"set": name, "method": cell.method, "attempt": number, "split": cell.seed,
+                   "score": score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain),
                    "auc": verified["1"]["auc"], "auc_5": verified["5"]["auc"], "seconds": record["training"]["seconds"],
                    "chosen": is_tuned(name) and chosen(name, cell.method) == settings,
                    "settings": json.dumps(settings), "cell": cell.name}

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.record import read_record, record_path
 from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
-from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, TUNING, choose, is_tuned
+from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, TUNING, choose, is_tuned, score_of_try
 
 FEW = range(3)                            # splits of the questions beside the main table
 SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
@@ -136,9 +136,10 @@ def settle(out) -> list[str]:
         if cells and all(record_path(cell.name, out).exists() for cell in cells):
             scores: dict[tuple[str, int], list[float]] = {}
             for cell in cells:
-                auc = read_record(record_path(cell.name, out))["results"]["verification"]["1"]["auc"]
-                scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(auc)
-            choose(name, {key: sum(aucs) / len(aucs) for key, aucs in scores.items()}, SETS[name].domain)
+                record = read_record(record_path(cell.name, out))
+                found = score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain)
+                scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(found)
+            choose(name, {key: sum(found) / len(found) for key, found in scores.items()}, SETS[name].domain)
     return [name for name in SETS if is_tuned(name)]
 
 

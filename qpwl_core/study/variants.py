@@ -4,7 +4,8 @@ Settings are tuned alike for all: per set and method `TRIES` tries, the first on
 drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included;
 what a method does not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are
 judged on splits `TUNING`, which the study never tests on: by AUC at n = 1 of the people that those splits do not train
-on. What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody.
+on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). What makes a
+*sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from qpwl_core.common.files import write_whole
 
 TRIES = 6
 TUNING = (1000,)
+ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
 
 Choices = tuple[Any, ...]
@@ -33,6 +35,9 @@ SPACE: dict[str, dict[str, Choices]] = {
     "eye": {"layers": (5, 8), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1),
             "crop": (2.0, 4.0, 8.0), "recipe.saturation": (20.0, 50.0, 100.0),
             "recipe.rate": (None, 125.0)},
+    "signature": {"p": (1.0, 2.0), "one_threshold": (True, False), "forgery_weight": (1.0, 2.0, 8.0),
+                  "channel_dropout": (0.0, 0.1), "recipe.position": (True, False), "recipe.time": (False, True),
+                  "recipe.pen_up": ("keep", "drop")},
 }
 # What the EEG recipe does, one step more at a time: where does .80 -> .99 come from?
 STEPS: dict[str, dict[str, Any]] = {"raw": {"change": False, "whiten": False, "equalise": False, "compress": None}}
@@ -104,15 +109,35 @@ def is_tuned(set_name: str) -> bool:
     return set_name in _chosen()
 
 
+def measure_of_tries(domain: str) -> str:
+    """What tries of a domain are judged by, as it is called in `tuned.json`; the largest is best."""
+    return "told_apart" if domain == "signature" else "auc"
+
+
+def score_of_try(results: dict[str, Any], of_sets: dict[str, Any], domain: str) -> float:
+    """How good a try is, the larger the better, by what its record says of all people and of each data set.
+
+    AUC at n = 1. Of signatures, where a network may know everybody and let forgers in: 1 − the mean of the equal error
+    rates against other people and against forgers, 5 enrolled, plain, every tablet alike. (All imposters mixed would
+    count a forger the less, the more people are tested.)
+    """
+    if measure_of_tries(domain) == "auc":
+        return results["verification"]["1"]["auc"]
+    plain = [row for part in (of_sets or {"": results}).values() for row in part["forgeries"]
+             if row["enrolled"] == ENROLLED and not row["normalised"]]
+    return 1 - float(np.mean([(row["random_eer"] + row["skilled_eer"]) / 2 for row in plain]))
+
+
 def choose(set_name: str, scores: dict[tuple[str, int], float], domain: str) -> None:
-    """Write down what won; ``scores``: mean AUC by method and try, all of them. Of equals the first."""
+    """Write down what won; ``scores``: mean score by method and try, all of them. Of equals the first."""
     best: dict[str, tuple[int, float]] = {}
-    for (method, number), auc in sorted(scores.items(), key=lambda item: item[0][1]):
-        if method not in best or auc > best[method][1]:
-            best[method] = number, auc
-    known = _chosen() | {set_name: {method: {"try": number, "auc": round(auc, 6),
+    for (method, number), score in sorted(scores.items(), key=lambda item: item[0][1]):
+        if method not in best or score > best[method][1]:
+            best[method] = number, score
+    measure = measure_of_tries(domain)
+    known = _chosen() | {set_name: {method: {"try": number, measure: round(score, 6),
                                              "settings": settings_of_try(number, domain)}
-                                    for method, (number, auc) in best.items()}}
+                                    for method, (number, score) in best.items()}}
     if known != _chosen():                       # an installed package may lie where nobody can write
         write_whole(CHOSEN, (json.dumps(known, indent=1) + "\n").encode())
         _chosen.cache_clear()

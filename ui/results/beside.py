@@ -17,6 +17,9 @@ AXES = {"points": "M, levels of the quantile layer", "p": "p, order of the dista
 RECIPES = {"raw": "baseline off, standardised", "change": "… and steps between samples", "whiten": "… and whitened",
            "equalise": "… and one loudness", "compress": "… and asinh (the preset)"}
 
+JUDGED = {False: "AUC at n = 1", True: "1 − the mean EER against forgers and against others, 5 enrolled, every tablet "
+                                       "alike,"}      # by whether somebody imitates
+
 
 def frame_of(chosen: Chosen, name: str) -> tuple[pd.DataFrame, dict]:
     """A table of the study that answers it, and that study; empty where none does."""
@@ -97,10 +100,12 @@ def tuning(chosen: Chosen) -> None:
     sets = list(dict.fromkeys(found["set"]))
     name = chosen.name if chosen.name in sets else sets[0]
     rows = []
+    judged_by = "score" if "score" in found else "auc"           # a study of before signatures were tuned
     for method, part in found[found["set"] == name].groupby("method", sort=False):
         rows.append({plain(study["sets"][name]["title"]): METHODS[method].title,
-                     **{f"try {row.attempt}": f"{row.auc:.4f}" + (" ✓" if row.chosen else "")
+                     **{f"try {row.attempt}": f"{getattr(row, judged_by):.4f}" + (" ✓" if row.chosen else "")
                         for row in part.sort_values("attempt").itertuples()}})
-    table(pd.DataFrame(rows).fillna(""), "AUC of every try, a row per method")
-    st.caption("AUC at n = 1 of people whom the try did not learn from, on a split that is never tested on. Try 0 is "
-               "the preset; the others are drawn by a seed, the same for every method, the recipe included. ✓: chosen.")
+    table(pd.DataFrame(rows).fillna(""), "Score of every try, a row per method")
+    st.caption(f"{JUDGED[study['sets'][name].get('domain') == 'signature']} of people whom the try did not learn from, "
+               "on a split that is never tested on. Try 0 is the preset; the others are drawn by a seed, the same for "
+               "every method, the recipe included. ✓: chosen.")

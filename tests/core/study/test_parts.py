@@ -43,8 +43,6 @@ def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
     assert not {(cell.set, cell.seed) for cell in tries} & tested
     for name in PRESETS["quick"].sets:
         of_set = [cell for cell in tries if cell.set == name]
-        if SETS[name].domain not in variants.SPACE:                  # signatures: scripts/search_signatures.py
-            continue
         counts = {method: sum(cell.method == method for cell in of_set) for method in SETS[name].methods}
         assert set(counts.values()) == {variants.TRIES * len(variants.TUNING)}
 
@@ -115,6 +113,36 @@ def test_what_wins_is_written_down_and_holds_for_the_main_table_alone(tmp_path, 
         assert Cell("eeg-uci", "qp-wl", 0, variant="try-0").config == before
         assert Cell("eeg-uci", "qp-wl", 0, "smoke").config.learning_rate == before.learning_rate
         assert Cell("eeg-uci", "untrained", 0, variant="recipe-of-qp-wl").config.recipe == after.recipe
+    finally:
+        variants._chosen.cache_clear()
+
+
+def test_signatures_are_tuned_against_forgers_too(tmp_path, monkeypatch):
+    """A try that knows everybody and lets forgers in loses; every tablet counts alike, whatever its people."""
+    def rates(random, skilled, enrolled=5, normalised=False):
+        return {"enrolled": enrolled, "normalised": normalised, "random_eer": random, "skilled_eer": skilled}
+
+    naive = {"visual": {"forgeries": [rates(.0, .9, 1), rates(.0, .3), rates(.0, .0, normalised=True)]},
+             "svc": {"forgeries": [rates(.02, .3)]}}
+    wary = {"visual": {"forgeries": [rates(.04, .06)]}, "svc": {"forgeries": [rates(.04, .2)]}}
+    results = {"verification": {"1": {"auc": 0.99}}, "forgeries": [rates(.1, .3)]}
+    assert variants.score_of_try(results, naive, "signature") == pytest.approx(1 - (.15 + .16) / 2)
+    assert variants.score_of_try(results, {}, "signature") == pytest.approx(0.8), "one set: what all people say"
+    assert variants.score_of_try(results, wary, "gait") == 0.99
+    monkeypatch.setattr(variants, "CHOSEN", tmp_path / "tuned.json")
+    variants._chosen.cache_clear()
+    try:
+        name = "signature-susig"
+        for cell in plan.tries("quick", (name,)):
+            best = cell.variant == "try-3" and cell.method == "qp-wl"
+            auc = {"verification": {"1": {"auc": 0.5 if best else 1.0}}}
+            write_record(plan.record_path(cell.name, tmp_path), {
+                "format": "qpwl-cell", "version": 1, "config": {}, "results": auc, "of_sets": wary if best else naive})
+        assert plan.settle(tmp_path) == [name]
+        kept = json.loads((tmp_path / "tuned.json").read_text())[name]
+        assert kept["qp-wl"] == {"try": 3, "told_apart": pytest.approx(0.915),
+                                 "settings": variants.settings_of_try(3, "signature")}
+        assert {row["try"] for method, row in kept.items() if method != "qp-wl"} == {0}
     finally:
         variants._chosen.cache_clear()
 
