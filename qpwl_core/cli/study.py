@@ -24,6 +24,8 @@ from qpwl_core.cli.registry import DEVICE, THREADS, argument, command, people_of
          argument("--jobs", type=int, metavar="J", help="cells at a time (as many as cores)"),
          argument("--threads", type=int, metavar="T", help="of a cell (cores divided by jobs)"),
          argument("--dask", metavar="ADDRESS", help="run the cells on the Dask cluster of this scheduler"),
+         argument("--replace", action="store_true", help="make cells anew that were trained with other settings than "
+                                                         "they have now, such as before another tuning"),
          argument("--report-only", action="store_true", help="train nothing; report the cells that are there"),
          argument("--no-report", action="store_true", help="only make the cells"),
          argument("--results", metavar="FILE", help="write the results page, too (RESULTS.md)"),
@@ -64,6 +66,7 @@ def study(args):
 
 def _run(cells, args) -> list[str]:
     """Make the cells: the tries first, since what they choose is what the others train with."""
+    from qpwl_core.study.cells import drop_outdated
     from qpwl_core.study.plan import settle
     from qpwl_core.study.runner import run
     from qpwl_core.study.shipping import first_that_ship
@@ -71,6 +74,9 @@ def _run(cells, args) -> list[str]:
     failures = []
     for stage in ([cell for cell in cells if cell.variant.startswith("try-")],
                   [cell for cell in cells if not cell.variant.startswith("try-")]):
+        if args.replace:
+            for name in drop_outdated(stage, args.out):
+                print(f"{name}: its settings are others now, it is made anew")
         if stage:
             folders = first_that_ship(stage) if args.ship else []
             failures += run(stage, args.out, args.data, args.jobs, args.threads, args.dask,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import asdict, dataclass, field, fields
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from qpwl_core.common import bounds
@@ -142,13 +145,33 @@ PAPER: dict[str, Any] = {"layers": 16, "filters": 32, "pairs": 16, "learning_rat
                          "iterations": 50_000, "validate_every": 1000, "multi_class": False, "patience": 10}
 
 
-def preset(name: str, domain: str, **changes) -> Config:
-    """The ``quick`` or ``paper`` Config of a domain, with changes."""
+# What the same tries for every method chose (`study --tune` writes it): by domain and method, what it changes of QUICK.
+TUNED = Path(__file__).with_name("presets.json")
+
+
+def preset(name: str, domain: str, tuned: bool = True, **changes) -> Config:
+    """The ``quick`` or ``paper`` Config of a domain, with changes; quick with what was tuned for the method."""
     if domain not in DOMAINS:
         raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {domain!r}")
     if name not in ("quick", "paper"):
         raise ValueError(f"preset must be quick or paper, not {name!r}")
+    method = changes.get("method", "qp-wl")
     # jaeger-2019 at full width takes minutes; an eighth of it takes no longer than the others
-    width = 0.125 if changes.get("method") == "jaeger-2019" else 0.25
+    width = 0.125 if method == "jaeger-2019" else 0.25
     settings = PAPER if name == "paper" else {"width": width, "both_ways": True, **QUICK[domain]}
+    if name == "quick" and tuned:
+        settings = with_settings(settings, tuned_presets().get(domain, {}).get(str(method), {}))
     return Config.from_dict({**settings, "domain": domain, **changes})
+
+
+@cache
+def tuned_presets() -> dict[str, dict[str, dict[str, Any]]]:
+    """What the tuning chose, {domain: {method: settings}}."""
+    return json.loads(TUNED.read_text(encoding="utf-8")) if TUNED.exists() else {}
+
+
+def with_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
+    """A config's fields with these settings; the recipe's options, such as ``recipe.rate``, are changed one by one."""
+    recipe = dict(config.get("recipe", {}))
+    recipe |= {name.removeprefix("recipe."): x for name, x in settings.items() if name.startswith("recipe.")}
+    return config | {name: x for name, x in settings.items() if not name.startswith("recipe.")} | {"recipe": recipe}

@@ -35,6 +35,10 @@ from qpwl_core.training.loop import train
 ALONE = threading.Lock()     # one training at a time in a process: they share torch's threads and random numbers
 
 
+class OtherSettings(FileError):
+    """A cell that is there was trained with other settings."""
+
+
 @dataclass(frozen=True, eq=False)
 class Distances:
     """Distances between all sequences of some people, (n, n), whose each is (n,), and what it was cut from (n,).
@@ -79,9 +83,22 @@ def is_whole(cell: Cell, out, folder: bool = False) -> bool:
     stored, wanted = kept["config"], cell.config.to_dict()
     for name, value in wanted.items():
         if stored.get(name) != value and name != "device":
-            raise FileError(f"{path if path.exists() else place} was trained with {name} = {stored.get(name)!r}, not "
-                            f"{value!r}: name another --out, or delete it")
+            raise OtherSettings(f"{path if path.exists() else place} was trained with {name} = {stored.get(name)!r}, "
+                                f"not {value!r}: name another --out, or say --replace")
     return True
+
+
+def drop_outdated(cells: list[Cell], out) -> list[str]:
+    """Delete what is there of cells that were trained with other settings than they have now. -> their names"""
+    dropped = []
+    for cell in cells:
+        try:
+            is_whole(cell, out)
+        except OtherSettings:
+            record_path(cell.name, out).unlink(missing_ok=True)
+            shutil.rmtree(folder_of(cell, out), ignore_errors=True)
+            dropped.append(cell.name)
+    return dropped
 
 
 def make_cell(cell: Cell, out, data, threads: int, folder: bool = True) -> dict:

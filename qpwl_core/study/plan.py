@@ -11,11 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.record import read_record, record_path
 from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
-from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, TUNING, choose, is_tuned, score_of_try
+from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, choose, choose_preset, is_tuned, score_of_try
 
 FEW = range(3)                            # splits of the questions beside the main table
 SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
           "signature-susig": 6}           # of the main table: ten where nothing is said
+TUNED_ON = {"eye-gazecom": 1, "eye-gazecom-fixed": 1, "gait-ipol": 1,
+            "signature-susig": 1}         # splits of the tuning: three where nothing is said
 PEOPLE = {"eeg-uci": (4, 6, 9, 12), "gait-hapt": (4, 6, 9, 12), "gait-ipol": (8, 16, 32, 48),
           "eye-gazecom": (6, 10, 15)}
 BUDGET = "eeg-uci"                        # where the paper's own budget is spent once
@@ -29,6 +31,11 @@ def splits_of(name: str) -> int:
     return SPLITS.get(name, 10)
 
 
+def tuning_splits(name: str) -> range:
+    """The splits that tries learn and are judged on: none of them is tested on."""
+    return range(1000, 1000 + TUNED_ON.get(name, 3))
+
+
 def main(preset: str, names: tuple[str, ...], methods=None, seeds=None) -> list[Cell]:
     """Every method on every split, split by split, so that an early stop leaves something of every set."""
     return [cell for cell in cells_of(preset, names, methods, seeds)
@@ -39,7 +46,7 @@ def tries(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
     """The same number of tries of every method, on splits that are not tested on."""
     for name in names:
         if SETS[name].domain in SPACE:
-            yield from (Cell(name, method, seed, preset, f"try-{number}") for seed in TUNING
+            yield from (Cell(name, method, seed, preset, f"try-{number}") for seed in tuning_splits(name)
                         for method in (PRESETS[preset].methods or SETS[name].methods) for number in range(TRIES))
 
 
@@ -130,17 +137,34 @@ def part_of(cell: Cell) -> str:
 
 
 def settle(out) -> list[str]:
-    """Write down what the tries chose, for every set all of whose tries are there. -> the sets that are tuned"""
-    for name in SETS:
-        cells = [cell for cell in tries("quick", (name,)) if not SETS[name].simulated]
-        if cells and all(record_path(cell.name, out).exists() for cell in cells):
-            scores: dict[tuple[str, int], list[float]] = {}
-            for cell in cells:
-                record = read_record(record_path(cell.name, out))
-                found = score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain)
-                scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(found)
-            choose(name, {key: sum(found) / len(found) for key, found in scores.items()}, SETS[name].domain)
+    """Write down what the tries chose, for every set all of whose tries are there. -> the sets that are tuned
+
+    Where all sets of a domain are, its quick preset follows: by method the try that is best in the mean of the sets.
+    """
+    found = {name: tried(name, out) for name in SETS if SETS[name].domain in SPACE and not SETS[name].simulated}
+    for name, scores in found.items():
+        if scores:
+            choose(name, scores, SETS[name].domain)
+    for domain in SPACE:
+        of_domain = {name: scores for name, scores in found.items() if SETS[name].domain == domain}
+        if of_domain and all(of_domain.values()):            # simplified data speak for what needs them alone
+            choose_preset(domain, [{key: score for key, score in scores.items()
+                                    if SETS[name].fixed == (METHODS[key[0]].network == "jaeger")}
+                                   for name, scores in of_domain.items()])
     return [name for name in SETS if is_tuned(name)]
+
+
+def tried(name: str, out) -> dict[tuple[str, int], float]:
+    """Mean score over splits by method and try; nothing until all tries of the set are there."""
+    cells = list(tries("quick", (name,)))
+    if not all(record_path(cell.name, out).exists() for cell in cells):
+        return {}
+    scores: dict[tuple[str, int], list[float]] = {}
+    for cell in cells:
+        record = read_record(record_path(cell.name, out))
+        found = score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain)
+        scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(found)
+    return {key: sum(found) / len(found) for key, found in scores.items()}
 
 
 def listing(cells: list[Cell], out) -> list[dict]:

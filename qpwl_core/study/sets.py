@@ -15,9 +15,9 @@ from qpwl_core.data.joining import concatenate
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split
-from qpwl_core.models.config import Config, preset
+from qpwl_core.models.config import Config, preset, with_settings
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.variants import variant_settings, with_settings
+from qpwl_core.study.variants import variant_settings
 
 TRAIN, TEST = 60, 40        # parts in a hundred of the people; training sets a fifth of its people aside to validate
 OF_THE_PAPER = ("qp-wl", "qp-npl", "mp-npl", "qp-cls")
@@ -198,7 +198,7 @@ class Cell:
     def config(self) -> Config:
         """What is trained: the quick preset (of the variant ``paper``, the paper's) with what was tuned and changed."""
         studied, base = SETS[self.set], "paper" if self.variant == "paper" else "quick"
-        quick = preset(base, studied.domain)
+        quick = preset(base, studied.domain, tuned=False)
         changes = {"method": self.method, "seed": self.seed, **studied.changes}
         changes["recipe"] = quick.recipe | studied.changes.get("recipe", {})
         changes |= PRESETS[self.preset].changes
@@ -207,7 +207,7 @@ class Cell:
             changes = with_settings(changes, variant_settings(self.variant, tuned, studied.domain, self.method))
         if METHODS[self.method].network == "jaeger":
             changes["crop"] = 0.0                # its length is fixed: whole sequences, all of one length
-        return preset(base, studied.domain, **changes)
+        return preset(base, studied.domain, tuned=False, **changes)
 
     @property
     def command(self) -> str:

@@ -3,9 +3,11 @@
 Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the others
 drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included;
 what a method does not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are
-judged on splits `TUNING`, which the study never tests on: by AUC at n = 1 of the people that those splits do not train
-on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). What makes a
-*sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody.
+judged on splits that the study never tests on (`plan.tuning_splits`): by the mean AUC at n = 1 of the people that those
+splits do not train on, and where people are imitated by how well forgers and others are told apart (`score_of_try`).
+What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody. What
+won is written down by set, for the study (`tuned.json`), and by domain, for everybody's quick preset
+(`models/presets.json`).
 """
 
 from __future__ import annotations
@@ -19,9 +21,9 @@ from typing import Any
 import numpy as np
 
 from qpwl_core.common.files import write_whole
+from qpwl_core.models import config
 
 TRIES = 6
-TUNING = (1000,)
 ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
 
@@ -93,13 +95,6 @@ def people_to_learn(variant: str) -> int | None:
     return int(variant.removeprefix("people-")) if variant.startswith("people-") else None
 
 
-def with_settings(config: dict[str, Any], settings: dict[str, Any]) -> dict[str, Any]:
-    """A config's fields with these settings; the recipe's options are changed one by one."""
-    recipe = dict(config.get("recipe", {}))
-    recipe |= {name.removeprefix("recipe."): x for name, x in settings.items() if name.startswith("recipe.")}
-    return config | {name: x for name, x in settings.items() if not name.startswith("recipe.")} | {"recipe": recipe}
-
-
 def chosen(set_name: str, method: str) -> dict[str, Any]:
     """The settings that the tuning chose: nothing beyond the preset where a set was not tuned to the end."""
     return _chosen().get(set_name, {}).get(method, {}).get("settings", {})
@@ -130,17 +125,32 @@ def score_of_try(results: dict[str, Any], of_sets: dict[str, Any], domain: str) 
 
 def choose(set_name: str, scores: dict[tuple[str, int], float], domain: str) -> None:
     """Write down what won; ``scores``: mean score by method and try, all of them. Of equals the first."""
-    best: dict[str, tuple[int, float]] = {}
-    for (method, number), score in sorted(scores.items(), key=lambda item: item[0][1]):
-        if method not in best or score > best[method][1]:
-            best[method] = number, score
-    measure = measure_of_tries(domain)
-    known = _chosen() | {set_name: {method: {"try": number, measure: round(score, 6),
+    known = _chosen() | {set_name: {method: {"try": number, measure_of_tries(domain): round(score, 6),
                                              "settings": settings_of_try(number, domain)}
-                                    for method, (number, score) in best.items()}}
+                                    for method, (number, score) in best_of(scores).items()}}
     if known != _chosen():                       # an installed package may lie where nobody can write
         write_whole(CHOSEN, (json.dumps(known, indent=1) + "\n").encode())
         _chosen.cache_clear()
+
+
+def choose_preset(domain: str, scores: list[dict[tuple[str, int], float]]) -> None:
+    """Write down what everybody's quick preset takes from the tries; ``scores``: one as in `choose` per set."""
+    keys = dict.fromkeys(key for each in scores for key in each)
+    means = {key: float(np.mean([each[key] for each in scores if key in each])) for key in keys}
+    known = config.tuned_presets() | {domain: {method: settings_of_try(number, domain)
+                                               for method, (number, _) in best_of(means).items() if number}}
+    if known != config.tuned_presets():
+        write_whole(config.TUNED, (json.dumps(known, indent=1) + "\n").encode())
+        config.tuned_presets.cache_clear()
+
+
+def best_of(scores: dict[tuple[str, int], float]) -> dict[str, tuple[int, float]]:
+    """By method the best try and its score; of equals the first."""
+    best: dict[str, tuple[int, float]] = {}
+    for (method, number), auc in sorted(scores.items(), key=lambda item: item[0][1]):
+        if method not in best or auc > best[method][1]:
+            best[method] = number, auc
+    return best
 
 
 @cache

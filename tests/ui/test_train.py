@@ -22,6 +22,7 @@ from qpwl_core.common.files import FileError, read_json
 from qpwl_core.data.datasets import DATASETS, load_dataset
 from qpwl_core.data.splits import split_dataset
 from qpwl_core.evaluation.validation import validation_auc
+from qpwl_core.models import config as config_module
 from qpwl_core.models.config import preset
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
@@ -526,6 +527,20 @@ def test_the_uploader_on_the_page(trained, runs):
     entry, = library.entries()
     assert (entry.kind, page.selectbox(key="model").value) == ("uploaded", entry.id)
     assert entry.title in opened("Models").selectbox(key="model").options
+
+
+def test_another_method_brings_its_preset_and_leaves_what_was_changed_by_hand(runs, monkeypatch):
+    monkeypatch.setattr(config_module, "tuned_presets", lambda: {"generic": {"mp-npl": {"layers": 3, "p": 4.0}}})
+    page = opened()
+    page.number_input(key="train_p").set_value(2.5).run()
+    page.selectbox(key="train_method").set_value("mp-npl").run()
+    assert page.number_input(key="train_layers").value == 3
+    assert page.number_input(key="train_p").value == 2.5
+    assert "--method mp-npl" in page.code[0].value
+    assert "--layers" not in page.code[0].value, "the command line has the same preset"
+    page.selectbox(key="train_method").set_value("qp-wl").run()
+    assert page.number_input(key="train_layers").value == preset("quick", "generic").layers
+    assert not page.exception
 
 
 # in a browser

@@ -112,10 +112,19 @@ def config_now(data: str) -> Config:
 
 def to_preset() -> None:
     """Set all fields to the preset's; it is a callback, and what happens when other data wants other settings."""
-    start = start_of(st.session_state["data"])
+    start = start_of(st.session_state["data"], st.session_state.get("train_method") or "qp-wl")
     for name in FIELDS:
         if name not in ("method", "seed"):
             st.session_state[f"train_{name}"] = getattr(start, name)
+
+
+def to_method() -> None:
+    """Callback: what was the last method's preset becomes this one's; what was changed by hand stays."""
+    data, state = st.session_state["data"], st.session_state
+    before, after = (start_of(data, state.get(key) or "qp-wl") for key in ("train_method_before", "train_method"))
+    for name in FIELDS:
+        if name not in ("method", "seed") and state.get(f"train_{name}") == getattr(before, name):
+            state[f"train_{name}"] = getattr(after, name)
 
 
 def choose_preset() -> None:
@@ -128,7 +137,8 @@ def choose_preset() -> None:
 def form(data: str) -> Config:
     """All fields; the network is folded away."""
     method = st.selectbox("Method", list(METHODS), format_func=lambda name: METHODS[name].title, key="train_method",
-                          **KEPT)
+                          on_change=to_method, **KEPT)
+    st.session_state["train_method_before"] = method
     st.caption(METHODS[method].what[0].upper() + METHODS[method].what[1:] + ".")
     of_method, start = METHODS[method], start_of(data, method)
     left, right = st.columns(2)
@@ -165,7 +175,7 @@ def _whole(place, name: str, label: str, start: Config, **options) -> None:
 def command_line(data: str, config: Config) -> str:
     """The command that does the same: only what differs from the preset is said."""
     name = st.session_state.get("train_preset") or "quick"
-    start = start_of(data)
+    start = replace(start_of(data, config.method), method="qp-wl")
     words = ["python -m qpwl_core train"]
     if data.startswith(OWN):
         mine = uploads().get(data.removeprefix(OWN))

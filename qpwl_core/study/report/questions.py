@@ -127,17 +127,17 @@ def tuning(tables: dict) -> list[str]:
     found, lines = tables["tries"], ["## Tuning, alike for all", "", tuning_said(tables), ""]
     if not len(found):
         return lines
-    lines += [row("set", "method", "tries", "the preset", "all tries", "chosen", "what it changes"),
-              row("---", "---", "---:", "---:", "---", "---:", "---")]
+    lines += [row("set", "method", "tries", "splits", "the preset", "all tries", "chosen",
+                  "what it changes"), row("---", "---", "---:", "---:", "---:", "---", "---:", "---")]
     for (name, method), rows in found.groupby(["set", "method"], sort=False):
-        rows = rows.sort_values("attempt")
+        scores = rows.groupby("attempt")["score"].mean()                     # in the order of tries
         won = rows[rows["chosen"]]
         settings = json.loads(won["settings"].iloc[0]) if len(won) else {}
         changes = ", ".join(f"{key} {value}" for key, value in settings.items()) or ("nothing" if len(won) else "")
-        lines.append(row(title(name), METHODS[method].title, len(rows),
-                         *(f"{x:.4f}" for x in rows[rows["attempt"] == 0]["score"]),
-                         ", ".join(f"{x:.4f}" for x in rows["score"]),
-                         f"`{won['cell'].iloc[0]}`" if len(won) else "not yet", changes))
+        lines.append(row(title(name), METHODS[method].title, len(scores), rows["split"].nunique(),
+                         f"{scores[0]:.4f}" if 0 in scores.index else "",
+                         ", ".join(f"{x:.4f}" for x in scores),
+                         ", ".join(f"`{cell}`" for cell in won["cell"]) if len(won) else "not yet", changes))
     return [*lines, "", "Every try, the losing ones too: `tries.csv`.", ""]
 
 

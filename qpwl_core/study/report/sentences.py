@@ -137,10 +137,10 @@ def tuning_said(tables: dict) -> str:
     if not len(tries):
         return ("No set was tuned alike for all methods yet: settings are those of the quick preset, found mostly by "
                 "the figures of QP-WL.")
-    counts = tries.groupby(["set", "method"], sort=False).size()
-    done = tries.groupby("set", sort=False)["chosen"].any()
+    counts = tries.groupby(["set", "method"], sort=False)["attempt"].nunique()
+    done, trained = tries.groupby("set", sort=False)["chosen"].any(), tries["set"].value_counts()
     whole = [title(name) for name in done.index[done]]
-    part = [f"{title(name)} ({counts[name].sum()} tries so far)" for name in done.index[~done]]
+    part = [f"{title(name)} ({trained[name]} trainings so far)" for name in done.index[~done]]
     said = f"Tries per method: {counts.max()}" if counts.max() == counts.min() else (
         f"Tries per method: {counts.min()} to {counts.max()} so far")
     return (f"{said}, the same settings for every method, on splits that are never tested on, judged by AUC at n = 1 "

@@ -1,19 +1,20 @@
 """The Config: what it refuses, and that it survives JSON."""
 
 import json
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 
 import pytest
 
 from qpwl_core.data.domains import DOMAINS
-from qpwl_core.models.config import Config, preset
+from qpwl_core.models import config as config_module
+from qpwl_core.models.config import Config, preset, tuned_presets
 from qpwl_core.models.methods import METHODS
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("name", ["quick", "paper"])
 def test_presets(name, domain):
-    config = preset(name, domain, method="mp-npl", seed=7)
+    config = preset(name, domain, tuned=False, method="mp-npl", seed=7)
     assert (config.domain, config.method, config.seed) == (domain, "mp-npl", 7)
     assert config.points == 16
     assert config.p == (2 if name == "quick" and domain in ("eye", "gait", "signature") else 1)
@@ -30,6 +31,27 @@ def test_a_config_survives_json_and_is_frozen():
     assert Config.from_dict(json.loads(json.dumps(config.to_dict()))) == config
     with pytest.raises(FrozenInstanceError):
         config.points = 3
+
+
+def test_the_quick_preset_of_a_method_is_what_was_tuned_for_it(tmp_path, monkeypatch):
+    (tmp_path / "presets.json").write_text(json.dumps({"eeg": {"qp-npl": {"layers": 1, "recipe.whiten": False}}}))
+    monkeypatch.setattr(config_module, "TUNED", tmp_path / "presets.json")
+    tuned_presets.cache_clear()
+    try:
+        plain, tuned = preset("quick", "eeg", tuned=False, method="qp-npl"), preset("quick", "eeg", method="qp-npl")
+        assert tuned == replace(plain, layers=1, recipe=plain.recipe | {"whiten": False})
+        assert preset("quick", "eeg", method="qp-npl", layers=3).layers == 3, "what is said holds"
+        assert preset("quick", "eeg") == preset("quick", "eeg", tuned=False), "of another method nothing changes"
+        assert preset("paper", "eeg", method="qp-npl").layers == 16
+    finally:
+        tuned_presets.cache_clear()
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_what_was_tuned_is_a_config_of_the_same_budget(domain, method):
+    quick, plain = preset("quick", domain, method=method), preset("quick", domain, tuned=False, method=method)
+    assert (quick.iterations, quick.pairs, quick.points) == (plain.iterations, plain.pairs, plain.points)
 
 
 def test_presets_do_not_share_their_recipe():

@@ -13,11 +13,12 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.evaluation import protocol
 from qpwl_core.evaluation.bootstrap import Resampled, holm, over_splits, resample, resample_people, resampled_auc
 from qpwl_core.evaluation.draws import draw
+from qpwl_core.models import config
 from qpwl_core.models.config import preset
 from qpwl_core.study import plan, variants
 from qpwl_core.study.beside import collect_beside
 from qpwl_core.study.cells import Distances, cell_record, fewer_people
-from qpwl_core.study.record import packed_wins, read_record, unpacked_wins, write_record
+from qpwl_core.study.record import FORMAT, VERSION, packed_wins, read_record, unpacked_wins, write_record
 from qpwl_core.study.report import questions
 from qpwl_core.study.report.sentences import shortfalls, what_a_network_adds
 from qpwl_core.study.sets import PRESETS, SETS, Cell
@@ -44,7 +45,7 @@ def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
     for name in PRESETS["quick"].sets:
         of_set = [cell for cell in tries if cell.set == name]
         counts = {method: sum(cell.method == method for cell in of_set) for method in SETS[name].methods}
-        assert set(counts.values()) == {variants.TRIES * len(variants.TUNING)}
+        assert set(counts.values()) == {variants.TRIES * len(plan.tuning_splits(name))}
 
 
 @pytest.mark.parametrize("domain", variants.SPACE)
@@ -90,34 +91,41 @@ def test_a_variant_that_there_is_not_is_one_sentence(variant):
 
 
 def test_the_papers_budget_is_the_papers():
-    config = Cell("eeg-uci", "qp-cls", 0, variant="paper").config
-    assert (config.layers, config.learning_rate, config.iterations) == (16, 1e-4, 50_000)
-    assert (config.points, config.p) == (16, 1)
-    assert (config.filters, config.pairs, config.multi_class, config.both_ways) == (32, 16, False, False)
-    assert config.patience * config.validate_every == 10_000
-    assert {learning_rate(step, config) for step in (0, 17, 49_999)} == {1e-4}
+    paper = Cell("eeg-uci", "qp-cls", 0, variant="paper").config
+    assert (paper.layers, paper.learning_rate, paper.iterations) == (16, 1e-4, 50_000)
+    assert (paper.points, paper.p) == (16, 1)
+    assert (paper.filters, paper.pairs, paper.multi_class, paper.both_ways) == (32, 16, False, False)
+    assert paper.patience * paper.validate_every == 10_000
+    assert {learning_rate(step, paper) for step in (0, 17, 49_999)} == {1e-4}
     assert "constant_rate" not in preset("quick", "eeg").to_dict(), "files of before stay what they were"
 
 
-def test_what_wins_is_written_down_and_holds_for_the_main_table_alone(tmp_path, monkeypatch):
+@pytest.fixture
+def untuned(tmp_path, monkeypatch):
+    """Nothing was tuned yet; what is, is kept in the test's folder."""
+    monkeypatch.setattr(config, "TUNED", tmp_path / "presets.json")
     monkeypatch.setattr(variants, "CHOSEN", tmp_path / "tuned.json")
-    variants._chosen.cache_clear()
-    try:
-        before = Cell("eeg-uci", "qp-wl", 0).config
-        scores = {(method, number): 0.9 for method in ("qp-wl", "qp-npl") for number in range(6)}
-        variants.choose("eeg-uci", scores | {("qp-wl", 4): 0.95}, "eeg")
-        after, settings = Cell("eeg-uci", "qp-wl", 0).config, variants.settings_of_try(4, "eeg")
-        assert after.learning_rate == settings["learning_rate"] != before.learning_rate
-        assert after.recipe["whiten"] == settings["recipe.whiten"]
-        assert variants.chosen("eeg-uci", "qp-npl") == {}, "of equals the first, which is the preset"
-        assert Cell("eeg-uci", "qp-wl", 0, variant="try-0").config == before
-        assert Cell("eeg-uci", "qp-wl", 0, "smoke").config.learning_rate == before.learning_rate
-        assert Cell("eeg-uci", "untrained", 0, variant="recipe-of-qp-wl").config.recipe == after.recipe
-    finally:
-        variants._chosen.cache_clear()
+    for cached in (variants._chosen, config.tuned_presets):
+        cached.cache_clear()
+    yield tmp_path
+    for cached in (variants._chosen, config.tuned_presets):
+        cached.cache_clear()
 
 
-def test_signatures_are_tuned_against_forgers_too(tmp_path, monkeypatch):
+def test_what_wins_is_written_down_and_holds_for_the_main_table_alone(untuned):
+    before = Cell("eeg-uci", "qp-wl", 0).config
+    scores = {(method, number): 0.9 for method in ("qp-wl", "qp-npl") for number in range(6)}
+    variants.choose("eeg-uci", scores | {("qp-wl", 4): 0.95}, "eeg")
+    after, settings = Cell("eeg-uci", "qp-wl", 0).config, variants.settings_of_try(4, "eeg")
+    assert after.learning_rate == settings["learning_rate"] != before.learning_rate
+    assert after.recipe["whiten"] == settings["recipe.whiten"]
+    assert variants.chosen("eeg-uci", "qp-npl") == {}, "of equals the first, which is the preset"
+    assert Cell("eeg-uci", "qp-wl", 0, variant="try-0").config == before
+    assert Cell("eeg-uci", "qp-wl", 0, "smoke").config.learning_rate == before.learning_rate
+    assert Cell("eeg-uci", "untrained", 0, variant="recipe-of-qp-wl").config.recipe == after.recipe
+
+
+def test_signatures_are_tuned_against_forgers_too(untuned):
     """A try that knows everybody and lets forgers in loses; every tablet counts alike, whatever its people."""
     def rates(random, skilled, enrolled=5, normalised=False):
         return {"enrolled": enrolled, "normalised": normalised, "random_eer": random, "skilled_eer": skilled}
@@ -129,22 +137,36 @@ def test_signatures_are_tuned_against_forgers_too(tmp_path, monkeypatch):
     assert variants.score_of_try(results, naive, "signature") == pytest.approx(1 - (.15 + .16) / 2)
     assert variants.score_of_try(results, {}, "signature") == pytest.approx(0.8), "one set: what all people say"
     assert variants.score_of_try(results, wary, "gait") == 0.99
-    monkeypatch.setattr(variants, "CHOSEN", tmp_path / "tuned.json")
-    variants._chosen.cache_clear()
-    try:
-        name = "signature-susig"
+    name = "signature-susig"
+    for cell in plan.tries("quick", (name,)):
+        best = cell.variant == "try-3" and cell.method == "qp-wl"
+        auc = {"verification": {"1": {"auc": 0.5 if best else 1.0}}}
+        write_record(plan.record_path(cell.name, untuned), {
+            "format": FORMAT, "version": VERSION, "config": {}, "results": auc, "of_sets": wary if best else naive})
+    assert plan.settle(untuned) == [name]
+    kept = json.loads((untuned / "tuned.json").read_text())[name]
+    assert kept["qp-wl"] == {"try": 3, "told_apart": pytest.approx(0.915),
+                             "settings": variants.settings_of_try(3, "signature")}
+    assert {row["try"] for method, row in kept.items() if method != "qp-wl"} == {0}
+    assert config.tuned_presets() == {"signature": {"qp-wl": variants.settings_of_try(3, "signature")}}
+
+
+def test_the_quick_preset_follows_the_tries_of_all_sets_of_its_domain(untuned):
+    def keep(name, best):
         for cell in plan.tries("quick", (name,)):
-            best = cell.variant == "try-3" and cell.method == "qp-wl"
-            auc = {"verification": {"1": {"auc": 0.5 if best else 1.0}}}
-            write_record(plan.record_path(cell.name, tmp_path), {
-                "format": "qpwl-cell", "version": 1, "config": {}, "results": auc, "of_sets": wary if best else naive})
-        assert plan.settle(tmp_path) == [name]
-        kept = json.loads((tmp_path / "tuned.json").read_text())[name]
-        assert kept["qp-wl"] == {"try": 3, "told_apart": pytest.approx(0.915),
-                                 "settings": variants.settings_of_try(3, "signature")}
-        assert {row["try"] for method, row in kept.items() if method != "qp-wl"} == {0}
-    finally:
-        variants._chosen.cache_clear()
+            won = cell.method == "qp-npl" and int(cell.variant[-1]) in best
+            auc = 0.9 + (0.01 * best[int(cell.variant[-1])] if won else 0)
+            write_record(plan.record_path(cell.name, untuned), {
+                "format": FORMAT, "version": VERSION, "config": {}, "results": {"verification": {"1": {"auc": auc}}}})
+
+    keep("gait-hapt", {2: 3, 4: 4})
+    assert plan.settle(untuned) == ["gait-hapt"]
+    assert preset("quick", "gait", method="qp-npl") == preset("quick", "gait", tuned=False, method="qp-npl")
+    keep("gait-ipol", {2: 3, 5: 4})
+    assert plan.settle(untuned) == ["gait-ipol", "gait-hapt"]
+    assert variants.chosen("gait-hapt", "qp-npl") == variants.settings_of_try(4, "gait")
+    assert config.tuned_presets() == {"gait": {"qp-npl": variants.settings_of_try(2, "gait")}}
+    assert preset("quick", "gait", method="qp-npl").layers == variants.settings_of_try(2, "gait")["layers"]
 
 
 def test_the_list_counts_cells_and_minutes(tmp_path, capsys):

@@ -19,7 +19,7 @@ from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
 from qpwl_core.study import shipping
-from qpwl_core.study.cells import Distances, cell_record, is_whole, make_cell, read_distances
+from qpwl_core.study.cells import Distances, cell_record, drop_outdated, is_whole, make_cell, read_distances
 from qpwl_core.study.report.sentences import verdicts
 from qpwl_core.study.runner import run
 from qpwl_core.study.scores import GRID, score, stack_of
@@ -247,8 +247,11 @@ def test_a_cell_that_is_there_is_not_made_again_and_old_scores_are(tiny_cell, tm
     assert make_cell(tiny_cell, tmp_path, "nowhere", 1)["error"] is None
     assert (folder / "scores.json").read_bytes() == scores
     monkeypatch.setitem(PRESETS["smoke"].changes, "iterations", 9)
-    with pytest.raises(ValueError, match="was trained with iterations = 6, not 9: name another --out, or delete it"):
+    with pytest.raises(ValueError, match="was trained with iterations = 6, not 9: name another --out, or say"):
         is_whole(tiny_cell, tmp_path)
+    assert drop_outdated([tiny_cell], tmp_path) == [tiny_cell.name]
+    assert not is_whole(tiny_cell, tmp_path)
+    assert drop_outdated([tiny_cell], tmp_path) == []
 
 
 def test_a_cell_that_fails_is_said_in_one_sentence(tiny_cell, tmp_path, monkeypatch):
