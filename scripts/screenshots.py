@@ -1,11 +1,12 @@
-"""Screenshots of every page, light and dark, once each is still: `make screenshots`.
+"""Screenshots of every page and view, light and dark, on a phone, a projector and a laptop: `make screenshots`.
 
-    python -m scripts.screenshots             all pages into screenshots/, which git does not keep
+    python -m scripts.screenshots             all views into screenshots/, which git does not keep
     python -m scripts.screenshots --readme    the five that the README shows, into docs/, each below 300 kB
     python -m scripts.screenshots --only filters distances
 """
 
 import argparse
+import re
 import tempfile
 from pathlib import Path
 
@@ -15,29 +16,46 @@ from tests.support.browser import chromium, serving, until_still
 from tests.support.drawings import loops
 from tests.support.places import ROOT
 from tests.support.replay import draw
+from tests.support.views import LINKS, SIZES
 
-PAGES = ("home", "data", "quantile_layer", "train", "filters", "distances", "sign", "verification",
-         "identification", "desk", "results")
+AUDIENCE = [f"/{page}?present=true" for page in ("sign", "verification", "identification", "desk")]
 README = {"sign": "light", "quantile_layer": "light", "filters": "dark", "distances": "light", "verification": "light"}
 WIDTH, HEIGHT = 1400, 1000
 PATIENCE = 180            # seconds that a busy machine may take
 LARGEST = 300_000         # bytes of a picture in the README
 
 
-def shoot(browser, address: str, name: str, scheme: str, path: Path, whole: bool) -> None:
-    """One page into one file: as much as there is of it, or as much as a screen shows."""
+def shoot(browser, address: str, name: str, scheme: str, path: Path) -> None:
+    """What a screen shows of one page, into one file."""
     page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme=scheme, reduced_motion="reduce")
     page.set_default_timeout(1000 * PATIENCE)
-    page.goto(f"{address}/{'' if name == 'home' else name}")
+    page.goto(f"{address}/{name}")
     until_still(page, PATIENCE)
     if name == "sign":
         sign(page)
-    if whole:             # Streamlit scrolls inside the page, so the window grows to what there is
-        height = page.evaluate("() => document.querySelector('[data-testid=\"stMain\"]').scrollHeight")
-        page.set_viewport_size({"width": WIDTH, "height": height + 20})
-        until_still(page, PATIENCE)
     page.screenshot(path=path, animations="disabled")
     page.close()
+
+
+def shoot_all(browser, address: str, link: str, folder: Path) -> None:
+    """All that there is of one view, in every size, light and dark: loaded once per size."""
+    name = re.sub(r"[^a-z0-9]+", "-", link.lower().replace("present=true", "presenter")).strip("-") or "home"
+    page = browser.new_page(reduced_motion="reduce")
+    page.set_default_timeout(1000 * PATIENCE)
+    for size, (width, height) in SIZES.items():
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(address + link)
+        until_still(page, PATIENCE)
+        # Streamlit scrolls inside the page, so the window grows to what there is; an audience sees one screen.
+        whole = page.evaluate("() => document.querySelector('[data-testid=\"stMain\"]').scrollHeight") + 20
+        page.set_viewport_size({"width": width, "height": height if link in AUDIENCE else max(whole, height)})
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.wait_for_timeout(700)             # colours change over some time
+            until_still(page, PATIENCE)
+            page.screenshot(path=folder / f"{name}.{size}.{scheme}.png", animations="disabled")
+    page.close()
+    print(name, flush=True)
 
 
 def sign(page) -> None:
@@ -63,24 +81,23 @@ def smaller(path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--readme", action="store_true", help="only the five pictures of the README, into docs/")
-    parser.add_argument("--only", nargs="+", choices=PAGES, default=PAGES, help="only these pages")
+    parser.add_argument("--only", nargs="+", default=[], help="only links with one of these in them")
     options = parser.parse_args()
     folder = ROOT / ("docs" if options.readme else "screenshots")
     folder.mkdir(exist_ok=True)
-    wanted = [(name, README[name], folder / f"{name}.png") for name in README if name in options.only]
-    if not options.readme:
-        wanted = [(name, scheme, folder / f"{name}-{scheme}.png") for name in options.only
-                  for scheme in ("light", "dark")]
+    wanted = [link for link in (README if options.readme else LINKS + AUDIENCE)
+              if not options.only or any(part in link for part in options.only)]
     with tempfile.TemporaryDirectory() as home, chromium() as browser, serving(
             ROOT / "app.py", QPWL_RUNS=f"{home}/runs", QPWL_DESK=f"{home}/desk") as (address, _):
         first = browser.new_page()
         first.goto(address)            # app.py must have run once, or a page opens without its frame
         until_still(first, PATIENCE)
-        for name, scheme, path in wanted:
-            shoot(browser, address, name, scheme, path, whole=not options.readme)
+        for link in wanted:
             if options.readme:
-                smaller(path)
-            print(path.relative_to(ROOT), f"{path.stat().st_size / 1000:.0f} kB", flush=True)
+                shoot(browser, address, link, README[link], folder / f"{link}.png")
+                smaller(folder / f"{link}.png")
+            else:
+                shoot_all(browser, address, link, folder)
 
 
 if __name__ == "__main__":

@@ -37,6 +37,14 @@ formulas => {
         && box.scrollWidth > box.clientWidth + (box.closest('.katex-display') ? 8 : 1))     // KaTeX rounds up
       found.push(`cut: ${box.tagName} ${says(box)} (${box.scrollWidth} of ${box.clientWidth})`);
   }
+  for (const cell of main.querySelectorAll('[data-testid="stTable"] td')) {
+    if (!/^[\\d.,%±–+−✓\\s\\u2060-]+$/.test(cell.innerText)) continue;               // a figure stands on one line
+    const words = document.createRange();
+    words.selectNodeContents(cell);
+    const tops = [...words.getClientRects()].filter(line => line.width).map(line => line.top);
+    if (Math.max(...tops) > Math.min(...tops) + 9)
+      found.push(`a figure breaks: ${says(cell)}`);
+  }
   return [...new Set(found)];
 }
 """

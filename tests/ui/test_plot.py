@@ -93,16 +93,19 @@ def test_modules_are_out_of_the_collectors_way(monkeypatch):
 
 def test_a_figure_of_a_table_stands_on_one_line_and_its_words_may_break():
     assert unbroken("0.9936 ± 0.0011") == "0.9936\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.0011"
-    assert [" " in unbroken(cell) for cell in ("12 of 1,340", "0.95 (0.93 to 0.97)", "5 to 51 %", "by their own spread",
+    assert [" " in unbroken(cell) for cell in ("12 of 1,340", "0.9955 ✓", "5 to 51 %", "by their own spread",
                                                "sequence 3, recording 1")] == [False, False, False, True, True]
+    assert unbroken("0.95 (0.93 to 0.97)").split(" ") == ["0.95", "(0.93\N{NO-BREAK SPACE}to\N{NO-BREAK SPACE}0.97)"]
+    assert unbroken("0.95 (0.93–0.97)").split(" ") == ["0.95", "(0.93–\N{WORD JOINER}0.97)"], "browsers break at a dash"
 
     def page():
         import pandas as pd
 
         from ui.shell.charts import table
 
-        table(pd.DataFrame({"AUC": ["QP-WL, *ours*"], "n = 1": ["0.9936 ± 0.0011"]}), "a table")
+        table(pd.DataFrame({"AUC": ["QP-WL, *ours*"], "n = 1": ["0.9936 ± 0.0011"], "try": ["0.9955 ✓"]}), "a table")
 
     shown = AppTest.from_function(page).run().table[0]
     assert shown.value["n = 1"][0] == "0.9936 ± 0.0011", "what is exported has plain spaces"
     assert b"0.9936\xc2\xa0\xc2\xb1" in shown.proto.arrow_data.styler.display_values, "and what is shown does not break"
+    assert "0.9955\N{NO-BREAK SPACE}✓".encode() in shown.proto.arrow_data.styler.display_values

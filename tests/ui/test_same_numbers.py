@@ -1,7 +1,9 @@
 """A number that appears on two pages is the same number: all are held against the core, and so against each other."""
 
+import json
 import re
 
+import pandas as pd
 import pytest
 
 from qpwl_core.common.friendly import friendly_names
@@ -9,10 +11,15 @@ from qpwl_core.data.datasets import DATASETS
 from qpwl_core.data.splits import split_dataset
 from qpwl_core.desk.database import Desk
 from qpwl_core.desk.space import space_of_gallery
+from qpwl_core.evaluation.first_look import first_look, ranking
+from qpwl_core.evaluation.pairs import draw_triple, filter_aucs, pairs_of, some_of_each
 from qpwl_core.evaluation.trials import auc_by_n
 from qpwl_core.models.gallery import load_gallery
+from qpwl_core.transport.distances import pairwise_wasserstein
 from tests.support.matching import trials_of
-from tests.support.pages import opened, said
+from tests.support.pages import figures_on, opened, said
+from tests.support.places import ROOT
+from ui.library.comparisons import labels_of
 from ui.library.data import recordings_of
 from ui.library.models import SHIPPED, Entry
 
@@ -55,3 +62,103 @@ def test_a_person_has_one_name_on_filters_verification_and_at_the_desk(tmp_path,
     assert f"{name} ({person})" in page.selectbox(key="desk-person").options
     page.button(key="desk-three").click().run()
     assert name in [each.name for each in Desk(tmp_path, space_of_gallery(gallery)).people()]
+
+
+def test_a_pair_is_as_far_apart_on_home_as_on_distances():
+    model = "eeg-uci-qp-wl"
+    test, look = load_gallery(SHIPPED / model).part("test"), first_look(SHIPPED / model)
+    index = set(some_of_each(test.subjects, test.sources, 8).tolist())              # the sequences that Distances shows
+    draw, triple = next((number, triple) for number in range(1, 999)
+                        if set(triple := draw_triple(test.subjects, test.sources, look.seed + number - 1)) <= index)
+    seen = test.embeddings()
+    of_filters = pairwise_wasserstein(seen.values[[triple[0]]], seen.values[list(triple[1:])], seen.levels, test.p,
+                                      per_filter=True)[0].numpy()                                      # (2, K)
+    home = opened("home", home_draw=draw)
+    in_best = of_filters[:, look.order[0]]
+    words = " ".join(element.value for element in home.latex)
+    assert all(f"{x:.3f}" in words for x in in_best), "the best filter"
+    assert all(f"{x:.2f}" in words for x in of_filters.sum(1)), "all filters"
+    pictures = " ".join(element.proto.json for element in home.get("bidi_component"))
+    assert all(f"W = {x:.3f}" in pictures for x in in_best)
+    labels = labels_of("", "", test)
+    for other, whole in zip(triple[1:], of_filters.sum(1), strict=True):
+        page = opened("distances", model=model, distances_view="disagree", distances_first=str(labels[triple[0]]),
+                      distances_second=str(labels[other]))
+        assert any(f"= {whole:.4g}\n" in element.value for element in page.latex), "the distance of the same two"
+
+
+def test_a_filter_has_the_auc_of_the_core_on_home_and_on_filters():
+    model = "eeg-uci-qp-wl"
+    gallery = load_gallery(SHIPPED / model)
+    part, aucs = ranking(gallery)
+    home = said(opened("home"), "caption")
+    people = len(gallery.part(part).people)
+    assert f"Filter {aucs.argmax() + 1} of {len(aucs)}" in home
+    assert f"AUC {aucs.max():.3f} over all pairs of sequences of {people} {part} people" in home
+    test = gallery.part("test")
+    few = test.select(some_of_each(test.subjects, test.sources, 200 // len(test.people)))
+    seen = few.embeddings()
+    on_test = filter_aucs(seen.values, seen.levels, pairs_of(few.subjects, few.sources), gallery.p)
+    page = opened("filters", model=model, filters_view="one")
+    assert f"Filter {on_test.argmax() + 1}: AUC {on_test.max():.3f} over all pairs" in said(page, "subheader",
+                                                                                           "markdown")
+
+
+def test_home_counts_what_train_and_data_list(tmp_path, monkeypatch):
+    monkeypatch.setenv("QPWL_RUNS", str(tmp_path))
+    home = {each.label: each.value for each in opened("home").metric}
+    assert home["Models"] == str(len(opened("train", train_view="Models").dataframe[0].value))
+    assert home["Data sets"] == str(len(opened("train").selectbox(key="data").options))
+
+
+def test_a_model_has_one_auc_on_train_verification_and_in_the_study():
+    """The models that ship are the study's first split: its mean over all splits has theirs in it."""
+    repeats = pd.read_csv(ROOT / "results/verification.csv")
+    listed = opened("train", train_view="Models").dataframe[0].value.set_index("model")
+    found = 0
+    for folder in sorted(path.parent for path in SHIPPED.glob("*/card.json")):
+        card = json.loads((folder / "card.json").read_text())
+        assert listed["AUC"][card["title"]] == card["results"]["verification"]["1"]["auc"]
+        rows = repeats[(repeats["set"] == card["set"]) & (repeats["method"] == card["config"]["method"])
+                       & (repeats["seed"] == 0)]
+        if len(rows):
+            found += 1
+            for n in "12345":
+                assert card["results"]["verification"][n]["auc"] == pytest.approx(
+                    rows[rows["n"] == int(n)]["auc"].mean(), abs=1e-9), (folder.name, n)
+    assert found >= 16
+    page = opened("verification", models=["gait-hapt-qp-wl"], verification_view="paper")
+    card = json.loads((SHIPPED / "gait-hapt-qp-wl/card.json").read_text())["results"]
+    shown = next(row for row in page.table[0].value.to_dict("records") if f"{card['sequences']} sequences" in row["AUC"])
+    assert shown["n = 1"].startswith(f"{card['verification']['1']['auc']:.4f} ")
+
+
+@pytest.mark.parametrize("name", ["eeg-uci", "gait-hapt"])
+def test_an_auc_of_the_study_is_the_same_in_all_views_of_results(name):
+    repeats = pd.read_csv(ROOT / "results/verification.csv")
+    of_set = repeats[repeats["set"] == name]
+    means = of_set.groupby(["method", "n"])["auc"].mean()
+    page = opened("results", **{"results-set": name, "results_view": "table"})
+    first = page.table[0].value.set_index("AUC")
+    assert first["n = 1"]["QP-WL, ours"].split()[0] == f"{means['qp-wl', 1]:.4f}"
+    errors = page.table[1].value.set_index("method")
+    assert errors["AUC, people resampled"]["QP-WL"].split()[0] == f"{means['qp-wl', 1]:.4f}"
+    page.segmented_control(key="results_view").set_value("curves").run()
+    curve = next(trace for trace in figures_on(page)[1]["data"] if trace.get("name") == "QP-WL")
+    assert numbers(curve["y"]) == pytest.approx(means["qp-wl"].tolist(), abs=1e-9)
+    page.segmented_control(key="results_view").set_value("leads").run()
+    by = means["qp-wl"] - means["mp-npl"]
+    sentence = next(text.value for text in page.markdown if "MP-NPL" in text.value.replace("\\", ""))
+    digits = [float(number) for number in re.findall(r"0[.]\d{4}", sentence.replace("\\", ""))]
+    assert digits and all(number in [round(abs(each), 4) for each in by] for number in digits), sentence
+
+
+def numbers(values) -> list[float]:
+    """What a figure holds, as Plotly writes it."""
+    if isinstance(values, dict):
+        import base64
+
+        import numpy as np
+
+        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
+    return list(values)

@@ -14,8 +14,8 @@ from ui.shell.text import plain
 if TYPE_CHECKING:
     import pandas as pd
 
-HARMLESS = re.compile(r"[\w.,%±–()·+−-]+( [\w.,%±–()·+−-]+)*")       # what no Markdown means anything by
-FIGURES = re.compile(r"(?=.* )(?:[\d.,%±–()+−✓\- ]|of |to )+")             # such as 0.9936 ± 0.0011, or 12 of 340
+HARMLESS = re.compile(r"[\w.,%±–()·+−✓-]+( [\w.,%±–()·+−✓-]+)*")       # what no Markdown means anything by
+FIGURES = re.compile(r"(?=.*[ –])(?:[\d.,%±–()+−✓\- ]|of |to )+")          # such as 0.9936 ± 0.0011, or 12 of 340
 
 
 def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:
@@ -55,8 +55,10 @@ def table(rows: pd.DataFrame, alt: str) -> None:
 
 
 def unbroken(cell: str) -> str:
-    """A figure and what belongs to it on one line, however narrow the table; words may break."""
-    return cell.replace(" ", "\N{NO-BREAK SPACE}") if FIGURES.fullmatch(cell) else cell
+    """A figure and what belongs to it on one line, however narrow the table; its interval may stand below it."""
+    if not FIGURES.fullmatch(cell):
+        return cell
+    return re.sub(r" (?!\()", "\N{NO-BREAK SPACE}", cell).replace("–", "–\N{WORD JOINER}")
 
 
 def as_web_page(figure) -> str:
