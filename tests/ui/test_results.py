@@ -103,7 +103,7 @@ def test_every_view_of_the_study_that_ships(view, pictures):
     assert len(figures_on(app)) == pictures
 
 
-@pytest.mark.parametrize("view", ["network", "knobs", "enough", "tuning"])
+@pytest.mark.parametrize("view", ["network", "knobs", "enough", "others", "budget", "tuning"])
 def test_what_was_not_asked_yet_says_how_to_ask(folder, view):
     write(folder, small_study())
     app = opened()
@@ -126,6 +126,36 @@ def test_a_study_that_goes_on_answers_until_it_is_whole(folder):
     assert not app.exception
     assert any("network adds nothing" in text.value for text in app.markdown)
     assert len(figures_on(app)) == 1
+
+
+def test_another_day_forgers_and_the_papers_budget(folder):
+    forged = [{"set": "gait-hapt", "method": "qp-wl", "enrolled": 5, "normalised": normalised, "random_eer": 0.0125,
+               "skilled_eer": 0.0635, "mixed_eer": 0.03, "splits": 6} for normalised in (False, True)]
+    days = [{"set": "gait-hapt", "method": "qp-wl", "sessions": which, "n": n, "auc": auc, "splits": 6}
+            for which, auc in (("within", 0.97), ("across", 0.78123)) for n in (1, 2)]
+    curves = [{"cell": "gait-hapt-qp-wl-0-paper", "set": "gait-hapt", "method": "qp-wl", "step": 1000 * i, "loss": 1.0,
+               "auc": 0.9 + i / 100, "whole": False} for i in (1, 2)]
+    write(folder, small_study() | {"added": [{}], "forgeries": forged, "sessions": days, "curves": curves})
+    app = opened()
+    app.segmented_control(key="results_view").set_value("others").run()
+    assert not app.exception
+    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "0.9700", "0.7812"]
+    assert app.table[1].value.iloc[0].tolist() == ["QP-WL", "no", "1.2%", "6.3%", "3.0%"]
+    app.segmented_control(key="results_view").set_value("budget").run()
+    assert not app.exception
+    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "2,000 so far", "0.9200"]
+    assert len(figures_on(app)) == 1
+
+
+def test_tries_on_several_splits_are_averaged(folder):
+    tries = [{"set": "gait-hapt", "method": "qp-wl", "attempt": attempt, "split": split, "auc": auc, "score": auc,
+              "chosen": attempt == 1} for split, aucs in ((1000, (0.9, 0.92)), (1001, (0.8, 0.86)))
+             for attempt, auc in enumerate(aucs)]
+    write(folder, small_study() | {"added": [{}], "tries": tries, "tuning": "Six tries."})
+    app = opened()
+    app.segmented_control(key="results_view").set_value("tuning").run()
+    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "0.8500", "0.8900 ✓"]
+    assert any("2 splits that are never tested on" in caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": "other"}', '{"format": "qpwl-study", "version": 9}'])

@@ -15,6 +15,7 @@ from ui.shell.controls import forget_unknown
 from ui.shell.curves import over_setting
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS
+from ui.shell.quoted import what_the_study_found
 
 MOST = 4                                     # other models in one picture
 
@@ -64,6 +65,7 @@ def over_p_and_m(shown: Shown) -> None:
         st.caption("A diamond on the right: a model as it is, at the levels it learned; the curve is at even ones.")
     st.caption("Nearest of the enrolled, n = 1, mean of ten draws, all test people and their sequences. Other models: "
                "dotted, by the distance that each was trained for, with its own p.")
+    what_the_study_found("no")
 
 
 def choose_beside(shown: Shown) -> dict[str, Entry]:

@@ -1,4 +1,4 @@
-"""The views of the Results page beside the main table: the network, M and p, how much is enough, tuning."""
+"""The views of the Results page beside the main table: the network, M and p, how much is enough, forgers, tuning, …"""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.models.methods import METHODS
+from qpwl_core.study.report.questions import BUDGET
 from ui.results import study as results
-from ui.results.figures import added, over
+from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
 from ui.shell.text import plain
@@ -90,6 +91,59 @@ def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
                 nothing_yet(f"about {AXES[what]}")
 
 
+def others(chosen: Chosen) -> None:
+    """Another day, and people who try: where a set has sessions or forgeries."""
+    days, study = frame_of(chosen, "sessions")
+    forged, _ = frame_of(chosen, "forgeries")
+    if not len(days) and not len(forged):
+        nothing_yet("about other sessions and forgers")
+        return
+    names = list(dict.fromkeys([*(days["set"] if len(days) else ()), *(forged["set"] if len(forged) else ())]))
+    name = chosen.name if chosen.name in names else names[0]
+    without = "" if name == chosen.name else f" {chosen.about['title']} has neither sessions nor forgeries, so far."
+    st.markdown(f"**{plain(study['sets'][name]['title'])}.**{plain(without)}")
+    left, right = st.columns(2, gap="large")
+    with left:
+        rows = days[(days["set"] == name) & (days["n"] == 1)] if len(days) else days
+        if len(rows):
+            wide = rows.assign(AUC=[f"{x:.4f}" for x in rows["auc"]]).pivot(index="method", columns="sessions",
+                                                                            values="AUC")
+            wide = wide.reindex(list(dict.fromkeys(rows["method"])))[["within", "across"]]
+            table(wide.rename(index=lambda method: METHODS[method].title).rename_axis("method").reset_index(),
+                  "AUC within a session and across two, a row per method")
+            st.caption(f"AUC at n = 1 of the same people, enrolled in one session and observed in the same (within) or "
+                       f"in the next (across); mean of {rows['splits'].min()} splits.")
+    with right:
+        rows = forged[(forged["set"] == name) & (forged["enrolled"] == 5)] if len(forged) else forged
+        if len(rows):
+            shown = [{"method": METHODS[row.method].title, "normalised": "yes" if row.normalised else "no",
+                      **{kind: f"{getattr(row, f'{kind}_eer'):.1%}" for kind in ("random", "skilled", "mixed")}}
+                     for row in rows.itertuples()]
+            table(pd.DataFrame(shown), "Equal error rates, a row per method")
+            st.caption("Equal error rate with five signatures of the first session enrolled and one of the next "
+                       "observed: against other people (random), forgers who practised (skilled), both (mixed); "
+                       f"normalised by the claimed person's spread or not. Mean of {rows['splits'].min()} splits.")
+
+
+def papers(chosen: Chosen) -> None:
+    """The paper's own budget, as far as it got."""
+    found, study = frame_of(chosen, "curves")
+    if not len(found):
+        nothing_yet("what the paper's own budget gives")
+        return
+    rows = found.assign(title=[METHODS[method].title for method in found["method"]])
+    left, right = st.columns([1.4, 1], gap="large")
+    with left:
+        chart(validated(rows), "results-budget", "Validation AUC over steps, a line per method", rows)
+    with right:
+        ends = rows.groupby("title", sort=False).agg(step=("step", "max"), auc=("auc", "max"), whole=("whole", "all"))
+        table(pd.DataFrame([{"method": name, "steps": f"{row.step:,}" + ("" if row.whole else " so far"),
+                             "best validation AUC": f"{row.auc:.4f}"} for name, row in ends.iterrows()]),
+              "Steps and the best validation AUC, a row per method")
+        st.caption(f"{BUDGET} {plain(study['sets'][rows['set'].iloc[0]]['title'])}, one split; AUC of the validation "
+                   "people, who are few. Test people: in RESULTS.md.")
+
+
 def tuning(chosen: Chosen) -> None:
     """The same search for every method: every try, the losing ones too."""
     found, study = frame_of(chosen, "tries")
@@ -99,13 +153,15 @@ def tuning(chosen: Chosen) -> None:
     st.markdown(plain(study["tuning"]))
     sets = list(dict.fromkeys(found["set"]))
     name = chosen.name if chosen.name in sets else sets[0]
-    rows = []
-    judged_by = "score" if "score" in found else "auc"           # a study of before signatures were tuned
+    rows, judged_by = [], "score" if "score" in found else "auc"   # a study of before signatures were tuned
     for method, part in found[found["set"] == name].groupby("method", sort=False):
+        scores, won = part.groupby("attempt")[judged_by].mean(), set(part[part["chosen"]]["attempt"])
         rows.append({plain(study["sets"][name]["title"]): METHODS[method].title,
-                     **{f"try {row.attempt}": f"{getattr(row, judged_by):.4f}" + (" ✓" if row.chosen else "")
-                        for row in part.sort_values("attempt").itertuples()}})
+                     **{f"try {number}": f"{score:.4f}" + (" ✓" if number in won else "")
+                        for number, score in scores.items()}})
+    splits = found[found["set"] == name]["split"].nunique()
     table(pd.DataFrame(rows).fillna(""), "Score of every try, a row per method")
+    where = "a split that is" if splits == 1 else f"{splits} splits that are"
     st.caption(f"{JUDGED[study['sets'][name].get('domain') == 'signature']} of people whom the try did not learn from, "
-               "on a split that is never tested on. Try 0 is the preset; the others are drawn by a seed, the same for "
-               "every method, the recipe included. ✓: chosen.")
+               f"on {where} never tested on. Try 0 is the preset; the others are drawn by a seed, the same "
+               "for every method, the recipe included. ✓: chosen.")

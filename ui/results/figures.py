@@ -78,3 +78,14 @@ def over(table, axis: str, logarithmic: bool) -> go.Figure:
     ticks = {"type": "log", "tickvals": values, "ticktext": [f"{value:g}" for value in values]} if logarithmic else {}
     return figure(traces, margin=MARGIN | {"t": 70}, height=360, xaxis={"title": axis, **ticks},
                   yaxis={"title": "AUC, n = 1"})
+
+
+def validated(table) -> go.Figure:
+    """Validation AUC over steps of long trainings; ``table`` has columns title, method, step, auc."""
+    traces = []
+    for method, rows in table.groupby("method", sort=False):
+        look = look_of(method)
+        traces.append({"type": "scatter", "x": rows["step"].to_numpy(), "y": rows["auc"].to_numpy(), "mode": "lines",
+                       "name": rows["title"].iloc[0], "line": {"color": look["color"], "dash": look["dash"]},
+                       "hovertemplate": "step %{x}: %{y:.4f}<extra>%{fullData.name}</extra>"})
+    return figure(traces, margin=MARGIN, height=380, xaxis={"title": "step"}, yaxis={"title": "validation AUC"})

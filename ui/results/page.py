@@ -19,8 +19,9 @@ from ui.shell.words import glossary, help_for, why_aucs_differ
 VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and ours", views.as_table),
          "curves": ("ROC and AUC", views.as_curves), "people": ("Identification and imposters", views.over_people),
          "network": ("What the network adds", beside.network), "knobs": ("M and p", beside.knobs),
-         "enough": ("How much is enough", beside.enough), "tuning": ("Tuning", beside.tuning)}
-BESIDE = ("network", "knobs", "enough", "tuning")        # all methods that there are, so there are none to choose
+         "enough": ("How much is enough", beside.enough), "others": ("Another day, and forgers", beside.others),
+         "budget": ("The paper's budget", beside.papers), "tuning": ("Tuning", beside.tuning)}
+BESIDE = ("network", "knobs", "enough", "others", "budget", "tuning")      # all methods: there are none to choose
 
 
 def show() -> None:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pandas as pd
 import streamlit as st
 
-from qpwl_core.common.files import FileError, read_json
 from qpwl_core.common.paths import results_folder
+from qpwl_core.study.summary import SO_FAR, read_or_none, read_summary
 
 TABLES = {"table": "All figures, mean and interval", "differences": "QP-WL against the others",
           "verification": "Verification, every repeat", "identification": "Identification, every repeat",
@@ -16,34 +14,16 @@ TABLES = {"table": "All figures, mean and interval", "differences": "QP-WL again
           "cmc": "CMC curves", "cells": "Trainings", "tries": "Tuning, every try", "added": "Trained minus untrained",
           "sweeps": "M, p, people and sequences", "recipes": "Recipe and network", "sessions": "Across sessions",
           "forgeries": "Forgeries", "budget": "The paper's budget"}
-SO_FAR = "so-far"         # a study that goes on leaves there what it has, until it replaces the last whole one
 
 
 def study() -> dict | None:
     """The summary of the study that was run last, None where there is none; FileError where it cannot be read."""
-    path = results_folder() / "study.json"
-    return _study(str(path), path.stat().st_mtime_ns) if path.exists() else None
+    return read_summary(results_folder() / "study.json")
 
 
 def beside(shown: dict) -> dict | None:
     """The study that answers what is asked beside the main table: the one shown, else one that goes on, else None."""
-    if shown.get("added"):
-        return shown
-    path = results_folder() / SO_FAR / "study.json"
-    try:
-        return _study(str(path), path.stat().st_mtime_ns) if path.exists() else None
-    except FileError:
-        return None
-
-
-@st.cache_data(max_entries=4, show_spinner=False)
-def _study(path: str, changed: int) -> dict:
-    found = read_json(Path(path))
-    if not isinstance(found, dict) or found.get("format") != "qpwl-study":
-        raise FileError(f"{path} is not what a study writes")
-    if found.get("version") != 1 or not found.get("sets"):
-        raise FileError(f"{path} was written by another version of QP-WL Lab, or is empty")
-    return found
+    return shown if shown.get("added") else read_or_none(results_folder() / SO_FAR / "study.json")
 
 
 def table(name: str) -> pd.DataFrame | None:

@@ -19,6 +19,7 @@ from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers
 from ui.shell.palette import COLOURS
+from ui.shell.quoted import what_the_study_found
 from ui.train.figures import heat_map
 from ui.train.form import config_now, tell_cost, tell_easy, tell_people
 from ui.train.live import choose_run, runs_of, watch
@@ -34,6 +35,7 @@ def tune(data: str) -> None:
     st.markdown("A short training for each pair of M and p, all else as under **New run**. M and p of a trained model "
                 "can also be changed *afterwards*, with no training at all:")
     st.page_link("pages/distances.py", label="Turn M and p on the Distances page", icon=":material/straighten:")
+    what_the_study_found("anew")
     left, right = st.columns([1, 1.3], gap="medium")
     with left:
         start_grid(data)
