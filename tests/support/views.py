@@ -18,7 +18,8 @@ PAGES = {"": {"": [""]},
          "desk": {"desk-view": ["Desk", "Audience", "Log"]},
          "results": {"results_view": ["Who leads", "The paper's table, and ours", "ROC and AUC",
                                       "Identification and imposters", "What the network adds", "M and p",
-                                      "How much is enough", "Tuning"]}}
+                                      "How much is enough", "Another day, and forgers", "The paper's budget",
+                                      "Tuning"]}}
 LINKS = [f"/{page}" + (f"?{key}={quote_plus(view)}" if key else "")
          for page, keys in PAGES.items() for key, views in keys.items() for view in views]
 SIZES = {"phone": (390, 844), "projector": (1024, 768), "laptop": (1366, 768)}

@@ -150,9 +150,10 @@ def tuning(chosen: Chosen) -> None:
     if not len(found):
         nothing_yet("for the best settings of each method")
         return
-    st.markdown(plain(study["tuning"]))
     sets = list(dict.fromkeys(found["set"]))
     name = chosen.name if chosen.name in sets else sets[0]
+    st.markdown(plain(study["tuning"] + ("" if name == chosen.name else
+                                         f" {chosen.about['title']} was not tuned yet; this is another set.")))
     rows, judged_by = [], "score" if "score" in found else "auc"   # a study of before signatures were tuned
     for method, part in found[found["set"] == name].groupby("method", sort=False):
         scores, won = part.groupby("attempt")[judged_by].mean(), set(part[part["chosen"]]["attempt"])

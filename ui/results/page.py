@@ -22,6 +22,7 @@ VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and 
          "enough": ("How much is enough", beside.enough), "others": ("Another day, and forgers", beside.others),
          "budget": ("The paper's budget", beside.papers), "tuning": ("Tuning", beside.tuning)}
 BESIDE = ("network", "knobs", "enough", "others", "budget", "tuning")      # all methods: there are none to choose
+SETTLED = BESIDE[1:]                                                       # and n is what the view says
 
 
 def show() -> None:
@@ -44,7 +45,7 @@ def show() -> None:
         return
     view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                 required=True, key="results_view", label_visibility="collapsed", **KEPT)
-    chosen = choose(study, view not in BESIDE)
+    chosen = choose(study, view)
     VIEWS[view][1](chosen)
     st.divider()
     results.downloads()
@@ -71,14 +72,14 @@ def present(study: dict) -> None:
                                     required=True, key="results_view", label_visibility="collapsed", **KEPT)
     stage, below = st.container(), st.expander("Data, methods and n", icon=":material/tune:")
     with below:
-        chosen = choose(study, view not in BESIDE)
+        chosen = choose(study, view)
     with stage:
         st.markdown(f"# {VIEWS[view][0]}")
         VIEWS[view][1](chosen)
 
 
-def choose(study: dict, some: bool = True) -> views.Chosen:
-    """The set, n and, where ``some`` may be chosen, the methods that are looked at."""
+def choose(study: dict, view: str) -> views.Chosen:
+    """The set and, where the view follows them, n and the methods that are looked at."""
     sets = study["sets"]
     if st.session_state.get("results-set") not in sets:
         st.session_state.pop("results-set", None)
@@ -86,12 +87,13 @@ def choose(study: dict, some: bool = True) -> views.Chosen:
     with row:
         name = st.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], width=WIDE,
                             **KEPT)
-        n = st.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True,
-                                 width="content", help=help_for("n"), **KEPT)
+        n = 1 if view in SETTLED else st.segmented_control(
+            "Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, width="content",
+            help=help_for("n"), **KEPT)
     here = [row for row in study["verification"] if row["set"] == name]
     methods = list(dict.fromkeys(row["method"] for row in here))
     chosen = methods
-    if some:
+    if view not in BESIDE:
         with row.popover("Methods", icon=":material/checklist:"):
             chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}", **KEPT,
                                     format_func=lambda m: study["methods"][m], placeholder="all of them") or methods

@@ -28,7 +28,7 @@ def what_the_study_found(trained: str) -> None:
                    "interval over people and splits, on people never trained on. Where the two intervals meet, these "
                    "people cannot tell the values apart.")
         st.page_link("pages/results.py", label="All values, on Results", icon=":material/table_chart:",
-                     query_params={"results_view": "knobs"})
+                     query_params={"results_view": "M and p"})
 
 
 def table_rows(study: dict, what: str, trained: str) -> list[dict[str, str]]:
