@@ -1,7 +1,8 @@
 """What a cell may change: a try of the tuning, another M or p, another recipe, fewer people, the paper's own budget.
 
-Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the others
-drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included;
+Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the next
+drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included,
+the last the preset with twice as many filters, which helped every method in the search before (scripts/SEARCH.md);
 what a method does not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are
 judged on splits that the study never tests on (`plan.tuning_splits`): by the mean AUC at n = 1 of the people that those
 splits do not train on, and where people are imitated by how well forgers and others are told apart (`score_of_try`).
@@ -23,7 +24,8 @@ import numpy as np
 from qpwl_core.common.files import write_whole
 from qpwl_core.models import config
 
-TRIES = 6
+DRAWN = 5                # tries that are drawn
+TRIES = DRAWN + 2
 ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
 
@@ -62,8 +64,10 @@ def settings_of_try(number: int, domain: str) -> dict[str, Any]:
 
     if number == 0:
         return {}
+    if number == TRIES - 1:
+        return {"filters": 2 * config.preset("quick", domain, tuned=False).filters}
     space, bounds = SPACE.get(domain, {}), np.log(list(LOGARITHMIC.values()))
-    drawn = qmc.LatinHypercube(len(bounds) + len(space), rng=np.random.default_rng(0)).random(TRIES - 1)[number - 1]
+    drawn = qmc.LatinHypercube(len(bounds) + len(space), rng=np.random.default_rng(0)).random(DRAWN)[number - 1]
     values = np.exp(bounds[:, 0] + drawn[:len(bounds)] * (bounds[:, 1] - bounds[:, 0]))
     found: dict[str, Any] = {name: float(f"{x:.3g}") for name, x in zip(LOGARITHMIC, values, strict=True)}
     return found | {name: choices[int(x * len(choices))]

@@ -51,8 +51,9 @@ def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
 @pytest.mark.parametrize("domain", variants.SPACE)
 def test_tries_begin_with_the_preset_and_are_drawn_from_the_space(domain):
     assert variants.settings_of_try(0, domain) == {}
-    drawn = [variants.settings_of_try(number, domain) for number in range(1, variants.TRIES)]
-    assert len({json.dumps(each) for each in drawn}) == variants.TRIES - 1
+    drawn = [variants.settings_of_try(number, domain) for number in range(1, variants.DRAWN + 1)]
+    assert len({json.dumps(each) for each in drawn}) == variants.DRAWN
+    assert variants.settings_of_try(6, domain) == {"filters": 2 * preset("quick", domain, tuned=False).filters}
     for settings in drawn:
         for name, choices in variants.SPACE[domain].items():
             assert settings[name] in choices
@@ -60,8 +61,8 @@ def test_tries_begin_with_the_preset_and_are_drawn_from_the_space(domain):
             assert 0.99 * low <= settings[name] <= 1.01 * high
     for name, choices in variants.SPACE[domain].items():                      # a Latin hypercube leaves none of few out
         assert len(choices) > 3 or {settings[name] for settings in drawn} == set(choices)
-    with pytest.raises(ValueError, match="a try must be from 0 to 5"):
-        variants.settings_of_try(6, domain)
+    with pytest.raises(ValueError, match="a try must be from 0 to 6"):
+        variants.settings_of_try(7, domain)
 
 
 def test_all_cells_have_a_config_and_a_name_of_their_own():
