@@ -36,6 +36,8 @@ from qpwl_core.data.domains import DOMAINS
          argument("--crop", type=float, metavar="SECONDS", help="of a sequence that a batch sees; 0 is all"),
          argument("--channel-dropout", type=float, metavar="FRACTION", help="of the channels that a batch hides"),
          argument("--pyramid", metavar="S+S", help="of qp-wl-pyramid: pieces of each storey (1+2+4)"),
+         argument("--fixed-weights", action=argparse.BooleanOptionalAction,
+                  help="of the pieces of a pyramid, else learned"),
          argument("--forgeries", type=int, metavar="F", help="of each person in a batch, as negatives of that person"),
          argument("--one-threshold", action=argparse.BooleanOptionalAction,
                   help="in a loss on pairs, the negatives of all are those of each"),

@@ -25,6 +25,7 @@ from qpwl_core.evaluation.sessions import nearest, sessions_of
 
 ENROLLED = (1, 5, 10)
 RATES = (0.01, 0.05)         # false match rates at which false non-matches are counted
+DET = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.4)         # false match rates of a DET curve
 KINDS = ("random", "skilled", "mixed")
 MEASURES = tuple(f"{kind}_eer" for kind in KINDS) + tuple(
     f"{kind}_fnmr_{100 * rate:g}" for kind in ("random", "skilled") for rate in RATES)
@@ -122,11 +123,12 @@ def forgeries(distances, subjects, imitates, stimuli=None, *, enrolled=ENROLLED,
 
     repeat, enrolled, normalised, subjects, genuine, random, skilled (trials), random_eer, skilled_eer, mixed_eer (all
     imposters together), and FNMR at FMR 1 % and 5 % of random and of skilled imposters, NaN where the trials are too
-    few to measure it. There is no row for an E that fewer than two people have. ``attrs["note"]`` says what to know.
+    few to measure it. There is no row for an E that fewer than two people have. ``attrs["note"]`` says what to know,
+    ``attrs["det"]`` has the DET curves (`det_curves`) of every E and normalised, in their order.
     """
     import pandas as pd
 
-    rows = []
+    rows, curves = [], []
     for count in enrolled:
         try:
             repeated = forgery_trials(distances, subjects, imitates, stimuli, enrolled=count, repeats=repeats,
@@ -136,16 +138,26 @@ def forgeries(distances, subjects, imitates, stimuli=None, *, enrolled=ENROLLED,
                 raise
             continue
         for normalised in (False, True) if count > 1 else (False,):
-            for repeat, trials in enumerate(repeated):
-                trials = trials.normalised() if normalised else trials
+            scored = [trials.normalised() if normalised else trials for trials in repeated]
+            curves.append(det_curves(scored))
+            for repeat, trials in enumerate(scored):
                 rows.append({"repeat": repeat, "enrolled": count, "normalised": normalised,
                              "subjects": len(trials.people), "genuine": len(trials.genuine),
                              "random": trials.random.size, "skilled": len(trials.skilled), **_rates(trials)})
     frame = pd.DataFrame(rows)
     one = "" if _has_next(np.asarray(subjects), np.asarray(imitates), stimuli) else (
         "there is one session: the first sequences of each person are enrolled, all others observed")
-    frame.attrs = {"note": one, "sessions": 1 if one else 2}
+    frame.attrs = {"note": one, "sessions": 1 if one else 2, "det": curves}
     return frame
+
+
+def det_curves(repeated: list[ForgeryTrials]) -> dict[str, list]:
+    """FNMR over FMR, mean of repeats, None where the trials cannot measure it. -> {"fmr", "random", "skilled"}"""
+    found: dict[str, list] = {"fmr": list(DET)}
+    for kind in ("random", "skilled"):
+        rates = [[metrics.fnmr_at_fmr(trials.genuine, trials.against(kind), fmr) for trials in repeated] for fmr in DET]
+        found[kind] = [None if None in each else float(np.mean(each)) for each in rates]
+    return found
 
 
 def eer_interval(repeated: list[ForgeryTrials], kind: str, *, resamples: int = 300, level: float = 0.95,
@@ -165,11 +177,12 @@ def eer_interval(repeated: list[ForgeryTrials], kind: str, *, resamples: int = 3
 def summarise_forgeries(frame) -> list[dict]:
     """Mean over repeats, one dict per E and normalised, ready for JSON: None where the trials cannot measure a rate."""
     found = []
-    for (enrolled, normalised), rows in frame.groupby(["enrolled", "normalised"], sort=False):
+    groups = frame.groupby(["enrolled", "normalised"], sort=False)
+    for ((enrolled, normalised), rows), det in zip(groups, frame.attrs["det"], strict=True):
         means = {name: None if rows[name].isna().any() else float(rows[name].mean()) for name in MEASURES}
         found.append({"enrolled": int(enrolled), "normalised": bool(normalised),
                       **{name: int(rows[name].iloc[0]) for name in ("subjects", "genuine", "random", "skilled")},
-                      **means})
+                      **means, "det": det})
     return found
 
 

@@ -15,7 +15,7 @@ from qpwl_core.models.storeys import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
-LATER = ("pyramid", "forgeries", "device_copies", "one_threshold", "constant_rate",
+LATER = ("pyramid", "fixed_weights", "forgeries", "device_copies", "one_threshold", "constant_rate",
          "forgery_weight")
 # Fields that are whole numbers, from and to.
 WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
@@ -58,6 +58,7 @@ class Config:
     device: str = "auto"
     recipe: dict = field(default_factory=dict)   # options of the domain's preprocessing recipe
     pyramid: str = "1+2+4"           # of qp-wl-pyramid: the whole sequence, its halves, its quarters
+    fixed_weights: bool = False      # of its pieces: every storey counts alike; else they are learned
     forgeries: int = 0               # of each person in a batch that join it as negatives of that person
     device_copies: int = 0           # of each training sequence, as another device would have recorded it
     one_threshold: bool = False      # in a loss on pairs, the negatives of all anchors are those of each
@@ -94,7 +95,7 @@ class Config:
                 raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
-        for name in ("batch_norm", "multi_class", "both_ways", "one_threshold", "constant_rate"):
+        for name in ("batch_norm", "multi_class", "both_ways", "one_threshold", "constant_rate", "fixed_weights"):
             if not isinstance(getattr(self, name), bool):
                 raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
         pyramid_of(self.pyramid)

@@ -30,11 +30,13 @@ class Embedder(nn.Module):
 
     def __init__(self, method: Method, network: Network, filters: int, points: int, p: float, scale: float | str,
                  multi_class: bool, both_ways: bool, classes: int, storeys: tuple[int, ...],
-                 one_threshold: bool = False, forgery_weight: float = 1.0):
+                 one_threshold: bool = False, forgery_weight: float = 1.0, fixed_weights: bool = False):
         super().__init__()
         self.method, self.p, self.multi_class, self.both_ways = method, check_order(p), multi_class, both_ways
         self.one_threshold, self.forgery_weight = one_threshold, forgery_weight
         self.network, self.aggregation = network, AGGREGATIONS[method.aggregation](filters, points, storeys)
+        if fixed_weights and isinstance(self.aggregation, QuantilePyramid):
+            self.aggregation.log_weights.requires_grad_(False)
         with torch.no_grad():                            # one frame through tells what shape comes out
             self.shape = tuple(self.aggregate(torch.zeros(1, filters, 1), torch.ones(1, dtype=torch.long)).shape[1:])
         if method.loss in SCALED:
@@ -147,14 +149,16 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
                    points: int = 16, p: float = 1.0, scale: float | str = "learned", multi_class: bool = False,
                    both_ways: bool = False, classes: int = 0, length: int = 0, velocity: tuple[int, ...] = (),
                    width: float = 1.0, storeys: tuple[int, ...] = (1, 2, 4),
-                   one_threshold: bool = False, forgery_weight: float = 1.0) -> Embedder:
+                   one_threshold: bool = False, forgery_weight: float = 1.0,
+                   fixed_weights: bool = False) -> Embedder:
     """An untrained embedder of a method, for sequences of so many channels.
 
     Network (`ConvStack`): ``filters`` to ``batch_norm``; ``length``, ``velocity`` and ``width`` are for jaeger-2019
     alone (`JaegerNetwork`), which takes none of those. ``points`` M and order ``p``: of the quantile layer and d_p.
     ``scale``: of the distances inside the loss, "learned" or a number; ``multi_class``: form of the Wasserstein loss;
     ``both_ways``: each of a pair is the anchor once. ``classes``: training people, for the softmax head.
-    ``storeys``: pieces of each storey of a pyramid. ``one_threshold``: genuine pairs against all negatives of a batch.
+    ``storeys``: pieces of each storey of a pyramid; ``fixed_weights``: of its pieces, else they are learned.
+    ``one_threshold``: genuine pairs against all negatives of a batch.
 
     >>> build_embedder("qp-wl", channels=3, filters=8, layers=2, points=4).shape
     (8, 6)
@@ -173,4 +177,4 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
     else:
         network = ConvStack(channels, filters, layers, kernel, dilation, stride, batch_norm)
     return Embedder(method, network, filters, points, p, scale, multi_class, both_ways, classes, storeys,
-                    one_threshold, forgery_weight)
+                    one_threshold, forgery_weight, fixed_weights)

@@ -179,7 +179,8 @@ def embedder_of(config: Config, channels: tuple[str, ...], length: int, classes:
         dilation=config.dilation, stride=config.stride, points=config.points, p=config.p,
         batch_norm=config.batch_norm, multi_class=config.multi_class, both_ways=config.both_ways, classes=classes,
         length=length, velocity=velocity_channels(channels), width=config.width, storeys=pyramid_of(config.pyramid),
-        one_threshold=config.one_threshold, forgery_weight=config.forgery_weight)
+        one_threshold=config.one_threshold, forgery_weight=config.forgery_weight,
+        fixed_weights=config.fixed_weights)
 
 
 def _least_weights(config: Config, length: int) -> float:

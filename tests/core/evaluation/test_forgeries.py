@@ -221,6 +221,13 @@ def test_evaluation_has_both_and_no_forger_in_any_other_scenario():
     assert set(results["across_sessions"]["1"]) == {"auc", "se", "eer"}
     assert {"enrolled", "normalised", "random_eer", "skilled_eer", "mixed_eer"} <= set(results["forgeries"][0])
     assert any("8 subjects" in note for note in notes)
+    row = next(row for row in results["forgeries"] if row["enrolled"] == 5 and not row["normalised"])
+    curve = dict(zip(row["det"]["fmr"], row["det"]["skilled"], strict=True))
+    assert (curve[0.05], curve[0.01]) == (row["skilled_fnmr_5"], row["skilled_fnmr_1"]), "the DET curve says the same"
+    measured = [rate for rate in row["det"]["random"] if rate is not None]
+    assert len(measured) >= 3
+    assert measured == sorted(measured, reverse=True), "who lets more strangers in sends fewer owners away"
+    assert any(row["normalised"] and row["det"] for row in results["forgeries"])
     json.dumps(results)
     alone, _ = evaluate_distances(distances[np.ix_(mine, mine)], subjects[mine], None, 0, stimuli[mine], None)
     assert "forgeries" not in alone

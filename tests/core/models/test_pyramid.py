@@ -91,6 +91,14 @@ def test_gradients_reach_samples_weights_and_levels():
     assert not QuantilePyramid(4, (1, 2), learn_weights=False).log_weights.requires_grad
 
 
+@pytest.mark.parametrize("fixed", [True, False])
+def test_weights_of_pieces_are_learned_or_stay_where_they_were(fixed):
+    config = tiny_config(method="qp-wl-pyramid", pyramid="1+2", fixed_weights=fixed)
+    last = list(train(config, tiny_recordings()))[-1]
+    weights = last.model.embedder.aggregation.weights.tolist()
+    assert (weights == pytest.approx([1, 0.5, 0.5])) == fixed
+
+
 def test_a_trained_one_is_saved_and_loaded_with_its_gallery(tmp_path):
     recordings = tiny_recordings()
     for _ in train(tiny_config(method="qp-wl-pyramid", pyramid="1+3"), recordings, tmp_path):
