@@ -43,6 +43,7 @@ from qpwl_core.data.domains import DOMAINS
                   help="in a loss on pairs, the negatives of all are those of each"),
          argument("--forgery-weight", type=float, metavar="W", help="a forgery counts like so many others (1)"),
          argument("--device-copies", type=int, metavar="C", help="of each sequence, as another device records it"),
+         argument("--day-copies", type=int, metavar="C", help="of each sequence, as on another day"),
          argument("--recipe", dest="options", action="append", default=[], metavar="NAME=VALUE",
                   help="an option of the preprocessing, as whiten=false or compress=3; may be given again"),
          argument("--validate-every", type=int, metavar="STEPS", help="and write a checkpoint"),

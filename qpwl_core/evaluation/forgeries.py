@@ -156,7 +156,8 @@ def det_curves(repeated: list[ForgeryTrials]) -> dict[str, list]:
     found: dict[str, list] = {"fmr": list(DET)}
     for kind in ("random", "skilled"):
         rates = [[metrics.fnmr_at_fmr(trials.genuine, trials.against(kind), fmr) for trials in repeated] for fmr in DET]
-        found[kind] = [None if None in each else float(np.mean(each)) for each in rates]
+        means = np.array(rates, dtype=float).mean(axis=1)                    # NaN where one is None
+        found[kind] = [None if np.isnan(mean) else float(mean) for mean in means]
     return found
 
 

@@ -15,14 +15,14 @@ from qpwl_core.models.storeys import pyramid_of
 
 LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
-LATER = ("pyramid", "fixed_weights", "forgeries", "device_copies", "one_threshold", "constant_rate",
-         "forgery_weight")
+LATER = ("pyramid", "fixed_weights", "forgeries", "device_copies", "day_copies", "one_threshold",
+         "constant_rate", "forgery_weight")
 # Fields that are whole numbers, from and to.
 WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
          "dilation": (1, bounds.REACH), "stride": (1, bounds.STRIDE), "points": (1, bounds.POINTS),
          "pairs": (2, bounds.PAIRS), "iterations": (1, bounds.ITERATIONS), "validate_every": (1, bounds.ITERATIONS),
          "patience": (0, bounds.ITERATIONS), "seed": (0, bounds.SEED), "forgeries": (0, bounds.FORGERIES),
-         "device_copies": (0, bounds.COPIES)}
+         "device_copies": (0, bounds.COPIES), "day_copies": (0, bounds.COPIES)}
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Config:
     fixed_weights: bool = False      # of its pieces: every storey counts alike; else they are learned
     forgeries: int = 0               # of each person in a batch that join it as negatives of that person
     device_copies: int = 0           # of each training sequence, as another device would have recorded it
+    day_copies: int = 0              # of each training sequence, as the same hand would have moved on another day
     one_threshold: bool = False      # in a loss on pairs, the negatives of all anchors are those of each
     forgery_weight: float = 1.0      # there a forgery counts like so many other negatives
     constant_rate: bool = False      # the learning rate stays what it is, as in the paper; else one cycle

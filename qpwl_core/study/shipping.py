@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,8 +13,10 @@ from qpwl_core.evaluation.draws import draw, fair_groups
 from qpwl_core.evaluation.evaluate import evaluate_distances
 from qpwl_core.evaluation.sessions import sessions_of
 from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import folder_of
-from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
+from qpwl_core.study.record import read_record, record_path
+from qpwl_core.study.sets import AGAINST_FORGERS, OF_THE_PAPER, SETS, Cell
 
 LARGEST = 60_000_000      # bytes of all shipped models together
 
@@ -43,6 +46,8 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
     gallery = smaller(load_gallery(folder), *ships)
     test = gallery.part("test", forgeries=True)
     card = read_json(folder / "card.json")
+    if unlearned := nothing_learned(cell, folder.parent.parent):
+        card["nothing_learned"] = unlearned
     results, notes = evaluate_distances(test.distances(), test.subjects, test.sources, cell.seed, test.stimuli,
                                         test.imitates)
     card["gallery"] = {
@@ -59,6 +64,18 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
     shutil.rmtree(target, ignore_errors=True)
     temporary.rename(target)
     return target
+
+
+def nothing_learned(cell: Cell, out: Path) -> dict[str, list]:
+    """What needs no training reaches against forgers on the same people to test, by method, as far as it was studied.
+
+    Dynamic time warping compares signatures themselves, which never ship: its figures can, beside a model's.
+    """
+    unlearned = [method for method in AGAINST_FORGERS if METHODS[method].loss == "none"]
+    paths = {method: record_path(replace(cell, method=method).name, out) for method in unlearned}
+    found = {method: read_record(path)["results"].get("forgeries", []) for method, path in paths.items()
+             if path.exists()}
+    return {method: rows for method, rows in found.items() if rows}
 
 
 def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Gallery:

@@ -15,6 +15,7 @@ from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.common.watch import Watch, sent
 from qpwl_core.data.joining import concatenate
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict, recipe_for
+from qpwl_core.data.preprocessing.days import imitate_day
 from qpwl_core.data.preprocessing.devices import imitate_device
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split_validation
@@ -41,15 +42,16 @@ def learning_rate(step: int, config: Config) -> float:
     return high + (low - high) * (1 + math.cos(math.pi * part)) / 2
 
 
-def cut_with_copies(recipe: FittedRecipe, recordings: Recordings, copies: int,
-                    seed: int) -> tuple[Recordings, np.ndarray]:
-    """What the recipe gives, and of each recording so many copies as another device would have given it.
+def cut_with_copies(recipe: FittedRecipe, recordings: Recordings, seed: int, devices: int = 0,
+                    days: int = 0) -> tuple[Recordings, np.ndarray]:
+    """What the recipe gives, and of each recording copies: of so many other devices, and so many other days.
 
     A copy has the source of its original, so that the two are never a pair.
     """
     parts = [recipe.cut(recordings)]
-    parts += [recipe.cut(imitate_device(recordings, seed * 1000 + copy)) for copy in range(copies)]
-    if not copies:
+    for imitate, copies in ((imitate_device, devices), (imitate_day, days)):
+        parts += [recipe.cut(imitate(recordings, seed * 1000 + copy)) for copy in range(copies)]
+    if len(parts) == 1:
         return parts[0]
     return concatenate([part for part, _ in parts], same_people=True), np.concatenate([source for _, source in parts])
 
@@ -63,7 +65,8 @@ class Run:
         learn, validate = ((recordings, validation) if validation is not None else
                            split_validation(recordings, config.validation, config.seed))
         self.recipe = recipe_for(config.domain, **config.recipe).fit(learn)
-        learn, sources = cut_with_copies(self.recipe, learn, config.device_copies, config.seed)
+        learn, sources = cut_with_copies(self.recipe, learn, config.seed, config.device_copies,
+                                         config.day_copies)
         self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
         self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout,

@@ -20,7 +20,7 @@ STEPS = {"Long pauses cut": "pause", "Long signatures cut": "longest", "Pen-up l
 OFF = {"pause": None, "longest": None, "pen_up": "keep", "smooth": 0.0, "centre": False, "size": False}
 CHANNELS = {"x, y": "position", "Velocity": "velocity", "Log speed": "log_speed", "Direction": "direction",
             "Curvature": "curvature", "Change of speed": "change", "Pressure": "pressure", "Pen down": "down",
-            "Time": "time"}
+            "Time": "time", "Phase": "phase"}
 MEANING = {            # of the options of the recipe
     "pause": "seconds that the pen may be up or still at a stretch; the rest is cut out",
     "longest": "seconds that are kept, and what follows is cut off; none is all",
@@ -31,6 +31,7 @@ MEANING = {            # of the options of the recipe
     "log_speed": "the logarithm of the speed is seen", "direction": "the direction is seen, as cosine and sine",
     "curvature": "radians per second are seen", "pressure": "the pressure is seen, relative to the signature's mean",
     "down": "whether the pen touches is seen", "time": "seconds since the pen first touched are seen: the order",
+    "phase": "which share of the ink is drawn is seen, as waves: the order, whatever the pace",
 }
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.evaluate import further_scenarios
 from qpwl_core.evaluation.forgeries import KINDS, eer_interval, forged_scores, forgery_trials
+from qpwl_core.models.methods import METHODS
 from ui.library.models import Entry, computing, gallery_of
 from ui.library.tuning import trials_by
 from ui.matching import verification_figures as figures
@@ -123,7 +124,28 @@ def those_who_tried(models: list[Compared], n: int, draw: int | None) -> None:
     st.caption(f"E = {enrolled}, {len(trials[0].people)} people, {len(trials[0].genuine)} genuine and "
                f"{len(trials[0].skilled)} forged signatures, ten draws of what is enrolled. In brackets: 95 % "
                "intervals over people. Few people, wide intervals: the study (Results) tests more.")
+    without_training(able, enrolled)
     days(models)
+
+
+def without_training(models: list[Compared], enrolled: int) -> None:
+    """What a signature engineer would use instead, on all people to test, of whom a gallery holds some."""
+    rows = []
+    for model in (model for model in models if model.entry.kind == "ships"):       # a card that was uploaded may lie
+        card = model.entry.card
+        told = {model.label: card.get("results", {}).get("forgeries", []),
+                **{METHODS[name].title: found for name, found in card.get("nothing_learned", {}).items()
+                   if name in METHODS}}
+        for label, found in told.items() if len(told) > 1 else ():
+            for row in found:
+                if row["enrolled"] == enrolled:
+                    rows.append({"method": label, "distance": "by their own spread" if row["normalised"] else "plain",
+                                 **{f"EER, {WORDS[kind]}": f"{row[f'{kind}_eer']:.1%}" for kind in KINDS},
+                                 "people": row["subjects"]})
+    if rows:
+        st.markdown("**Is a network needed at all?** The same, on all people to test (a gallery holds some of them), "
+                    "beside what learns nothing: dynamic time warping is what a signature engineer would use instead.")
+        table(pd.DataFrame(rows).drop_duplicates(), "EER of the models and of methods without training, a row each")
 
 
 def equal_errors(genuine: np.ndarray, imposter: np.ndarray) -> float:

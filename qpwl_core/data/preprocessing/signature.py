@@ -34,7 +34,8 @@ class SignatureRecipe(Recipe):
     ``direction`` as cosine and sine, ``curvature`` in radians per second (asinh), ``change`` of log speed per second
     (asinh), ``pressure`` (off: a mouse has none) relative to the signature's mean, ``down``, ``time`` in seconds since
     the pen first touched, pauses cut (how long a signature takes, and when in it a moment comes, which the distribution
-    of moments alone does not know). y grows upwards: it is turned round where ``info["y"]`` of the recordings is
+    of moments alone does not know), ``phase``, which share of the ink is drawn, as waves: the same order, whatever the
+    pace. y grows upwards: it is turned round where ``info["y"]`` of the recordings is
     "down". ``clip``: largest value, in deviations of the training signatures. A recording above ten minutes,
     coordinates beyond ten million, and ink of a single point are refused.
     """
@@ -55,11 +56,12 @@ class SignatureRecipe(Recipe):
     pressure: bool = False
     down: bool = False
     time: bool = False
+    phase: bool = False
     clip: float = 3.0
 
     domain: ClassVar[str] = "signature"
     picks: ClassVar[bool] = True       # tablets tell more, such as tilt
-    later: ClassVar[tuple[str, ...]] = ("time",)
+    later: ClassVar[tuple[str, ...]] = ("time", "phase")
 
     def __post_init__(self):
         super().__post_init__()
@@ -125,7 +127,7 @@ class SignatureRecipe(Recipe):
         columns = {"position": place, "velocity": velocity, "log_speed": log_speed,
                    "direction": velocity / speed[:, None], "curvature": np.arcsinh(curvature),
                    "change": np.arcsinh(np.gradient(log_speed) * self.rate), "down": down,
-                   "time": np.arange(len(place)) / self.rate}
+                   "time": np.arange(len(place)) / self.rate, "phase": _phase(place, down)}
         if self.pressure:
             columns["pressure"] = path[:, 2] / max(path[down, 2].mean(), 1e-12)
         chosen = np.column_stack([columns[name] for name in FEATURES if getattr(self, name)]).astype(np.float64)
@@ -146,7 +148,8 @@ class SignatureRecipe(Recipe):
 
 FEATURES = {"position": ("x", "y"), "velocity": ("vx", "vy"), "log_speed": ("log_speed",),
             "direction": ("cos", "sin"), "curvature": ("curvature",), "change": ("change",), "pressure": ("pressure",),
-            "down": ("down",), "time": ("time",)}
+            "down": ("down",), "time": ("time",),
+            "phase": ("phase_cos", "phase_sin", "phase_cos2", "phase_sin2")}
 
 
 def smoothed(values, deviation) -> np.ndarray:
@@ -173,6 +176,17 @@ def _at_rate(path, down, rate, target):
     path = np.array(resampled(path, rate, target))
     nearest = np.round(np.arange(len(path)) * rate / target).astype(int)
     return path, down[np.minimum(nearest, len(down) - 1)]
+
+
+def _phase(place, down):
+    """How much of the ink is drawn, 0 to 1, as cosine and sine of half a turn and of a whole one. (T, 2) -> (T, 4)
+
+    As waves, so that a filter, which adds and cuts off, can answer to the beginning, the middle or the end alone.
+    """
+    step = np.sqrt(np.square(np.diff(place, axis=0, prepend=place[:1])).sum(axis=1))
+    step *= down & np.concatenate([down[:1], down[:-1]])                 # on paper at both of its ends
+    drawn = np.pi * np.cumsum(step) / max(step.sum(), 1e-12)
+    return np.column_stack([np.cos(drawn), np.sin(drawn), np.cos(2 * drawn), np.sin(2 * drawn)])
 
 
 def _held(place, down):

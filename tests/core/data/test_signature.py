@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.preprocessing import fitted_from_dict, recipe_for
+from qpwl_core.data.preprocessing.days import imitate_day
 from qpwl_core.data.preprocessing.devices import imitate_device
 from qpwl_core.data.recordings import Recordings
 
@@ -98,11 +99,26 @@ def test_time_goes_on_while_the_pen_is_up_and_stands_still_in_what_is_cut():
     assert "time" not in features(pen_up_gap(0.2), channels=names)
 
 
-def test_what_was_written_before_there_was_time_stays_what_it_was():
+def test_the_phase_is_the_share_of_ink_whatever_the_pace():
+    names, waves = ("x", "y", "down"), ("phase_cos", "phase_sin", "phase_cos2", "phase_sin2")
+    seen = features(circle(turns=1, seconds=2), phase=True)
+    share = np.pi * np.linspace(0, 1, 200)
+    for name, wave in zip(waves, (np.cos(share), np.sin(share), np.cos(2 * share), np.sin(2 * share)), strict=True):
+        np.testing.assert_allclose(seen[name], wave, atol=1e-6)
+    angle = 2 * np.pi * np.linspace(0, 1, 200) ** 2                            # the same ink, slow at first
+    hasty = features(np.stack([np.cos(angle), np.sin(angle)], axis=1), phase=True)
+    np.testing.assert_allclose(hasty["phase_cos"], np.cos(angle / 2), atol=1e-3)
+    short, long = (features(pen_up_gap(s), channels=names, phase=True, pause=0.4) for s in (0.2, 9.0))
+    for name in waves:                                                         # what is in the air is no ink
+        np.testing.assert_allclose(short[name], long[name], atol=0.02)
+
+
+@pytest.mark.parametrize("feature", ["time", "phase"])
+def test_what_was_written_before_there_was_a_feature_stays_what_it_was(feature):
     one = Recordings([scribble()], ["ann"], ("x", "y"), rate=100)
-    for time in (False, True):
-        fitted = recipe_for("signature", time=time).fit(one)
-        assert ("time" in fitted.to_dict()["options"]) == time
+    for there in (False, True):
+        fitted = recipe_for("signature", **{feature: there}).fit(one)
+        assert (feature in fitted.to_dict()["options"]) == there
         assert fitted_from_dict(fitted.to_dict(), fitted.arrays).recipe == fitted.recipe
 
 
@@ -225,6 +241,50 @@ class TestDevices:
         for option in ({"rate": (0, 5)}, {"rate": (9, 5)}, {"jitter": 0.5}, {"missing": 1}, {"grid": -1}):
             with pytest.raises(ValueError, match=f"{next(iter(option))} must be"):
                 imitate_device(signed(scribble()), 0, **option)
+
+
+class TestDays:
+    def test_it_is_seeded_and_keeps_who_and_what(self):
+        values = [np.column_stack([scribble(i), np.arange(300) % 50 < 40]) for i in range(4)]
+        data = Recordings(values, ["ann", "ann", "bob", "x"], ("x", "y", "down"), 100.0, ["s"] * 4, {"name": "pens"},
+                          ["", "", "", "bob"])
+        one, again, other = (imitate_day(data, seed) for seed in (1, 1, 2))
+        for a, b, c, before in zip(one.sequences, again.sequences, other.sequences, data.sequences, strict=True):
+            np.testing.assert_array_equal(a, b)
+            assert a.shape != c.shape or not np.array_equal(a, c)
+            assert 0.7 * len(before) < len(a) < 1.4 * len(before)
+            assert set(np.unique(a[:, 2])) == {0, 1}
+        assert one.imitates.tolist() == ["", "", "", "bob"]
+        assert (one.info, one.stimuli.tolist()) == (data.info, data.stimuli.tolist())
+
+    def test_a_slower_day_takes_longer_and_leaves_the_ink(self):
+        data = signed(circle(turns=1, seconds=2))
+        slow = imitate_day(data, 0, pace=0.5, unevenness=0, turn=0, wider=0, lean=0)
+        assert len(slow.sequences[0]) != 200
+        np.testing.assert_allclose(np.hypot(*(slow.sequences[0] - [3000, 2000]).T), 500, rtol=1e-3)
+        np.testing.assert_allclose(slow.sequences[0][[0, -1]], data.sequences[0][[0, -1]], rtol=1e-6)
+
+    def test_a_turned_day_is_a_rotation_and_a_wider_one_keeps_the_area(self):
+        straight = {"pace": 0, "unevenness": 0}
+        before = signed(circle(middle=(0, 0)))
+        turned = imitate_day(before, 5, **straight, turn=30, wider=0, lean=0).sequences[0]
+        np.testing.assert_allclose(np.hypot(*turned.T), 500, rtol=1e-5)
+        assert not np.allclose(turned, before.sequences[0], atol=1)
+        wider = imitate_day(before, 5, **straight, turn=0, wider=0.3, lean=0).sequences[0]
+        across = np.ptp(wider, axis=0)
+        assert across[0] != pytest.approx(1000, rel=0.01)
+        assert across.prod() == pytest.approx(1000**2, rel=1e-3)
+
+    def test_short_ones_survive(self):
+        for samples in (1, 2, 3):
+            assert len(imitate_day(signed(scribble()[:samples]), 0).sequences[0]) >= 1
+
+    def test_refusals(self):
+        with pytest.raises(RecordingsError, match="lack the channel 'y'"):
+            imitate_day(signed(scribble(), channels=("x", "z")), 0)
+        for name in ("pace", "unevenness", "turn", "wider", "lean"):
+            with pytest.raises(ValueError, match=f"{name} must be"):
+                imitate_day(signed(scribble()), 0, **{name: -1})
 
 
 @pytest.mark.shared

@@ -36,6 +36,21 @@ def test_training_with_forgeries_that_are_ignored_is_training_without(model):
     assert honest.checksum == model.checksum
 
 
+def test_copies_of_devices_and_days_are_learned_from_and_never_paired_with_their_original():
+    recordings = forged_recordings(people=6, domain="signature")
+    config = tiny_config(domain="signature", forgeries=1, device_copies=1, day_copies=2)
+    plain, many = Run(tiny_config(domain="signature", forgeries=1), recordings), Run(config, recordings)
+    assert len(many.sampler.sequences) == 4 * len(plain.sampler.sequences)
+    assert many.sampler.sources.tolist() == plain.sampler.sources.tolist() * 4
+    assert [len(x) for x in many.sampler.imitating] == [4 * len(x) for x in plain.sampler.imitating]
+    random = np.random.default_rng(0)
+    pairs = np.array([many.sampler._pair(person, random) for person in many.sampler.people for _ in range(20)])
+    assert (many.sampler.sources[pairs[:, 0]] != many.sampler.sources[pairs[:, 1]]).all()
+    assert len(many.validate[0]) == len(plain.validate[0]), "nobody is judged by copies"
+    assert "day_copies" not in plain.config.to_dict()
+    assert many.config.to_dict()["day_copies"] == 2
+
+
 def test_validation_is_on_people_alone():
     run = Run(tiny_config(), forged_recordings(people=6))
     assert run.validate[0].is_forgery.any()
