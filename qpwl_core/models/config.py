@@ -126,7 +126,8 @@ class Config:
 # that shortens long sequences early, windows and crops of a few seconds, p = 2 for eye and gait, 64 filters for gait
 # and EEG; of an EEG what is neither slow, common to all electrodes nor a matter of loudness, in two layers, a tenth of
 # the electrodes hidden; each of a pair is the anchor once. Of signatures forgeries are negatives, and one threshold
-# must fit everybody: some sign alike every time, some do not, and a loss that looks at one person at a time cares not.
+# must fit everybody: some sign alike every time, some do not, and a loss that looks at one person at a time cares not;
+# when in a signature a moment comes is seen (time, phase), and copies of another day say what a person's own means.
 QUICK: dict[str, dict[str, Any]] = {
     "eye": {"batch_norm": True, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
             "validate_every": 100},
@@ -135,9 +136,9 @@ QUICK: dict[str, dict[str, Any]] = {
     "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
             "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
     "signature": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24,
-                  "iterations": 400, "validate_every": 100, "learning_rate": 1e-3, "forgeries": 1,
-                  "forgery_weight": 8.0, "one_threshold": True,
-                  "recipe": {"longest": 8.0, "pen_up": "keep", "down": True, "position": True}},
+                  "iterations": 400, "validate_every": 100, "learning_rate": 1e-3, "validation": 0.1, "forgeries": 1,
+                  "forgery_weight": 8.0, "one_threshold": True, "day_copies": 1,
+                  "recipe": {"longest": 8.0, "time": True, "phase": True}},
     "generic": {"iterations": 300, "pairs": 16},
 }
 # The paper's: 16 layers, Adam at a constant 1e-4 for 50,000 steps or 10,000 without a better validation, its sum of

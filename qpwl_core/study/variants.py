@@ -39,9 +39,9 @@ SPACE: dict[str, dict[str, Choices]] = {
     "eye": {"layers": (5, 8), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1),
             "crop": (2.0, 4.0, 8.0), "recipe.saturation": (20.0, 50.0, 100.0),
             "recipe.rate": (None, 125.0)},
-    "signature": {"p": (1.0, 2.0), "one_threshold": (True, False), "forgery_weight": (1.0, 2.0, 8.0),
-                  "channel_dropout": (0.0, 0.1), "recipe.position": (True, False), "recipe.time": (False, True),
-                  "recipe.pen_up": ("keep", "drop")},
+    "signature": {"p": (1.0, 2.0), "one_threshold": (True, False), "forgery_weight": (2.0, 8.0),
+                  "day_copies": (0, 1, 2), "recipe.position": (True, False), "recipe.time": (True, False),
+                  "recipe.phase": (True, False), "recipe.pen_up": ("keep", "drop")},
 }
 # What the EEG recipe does, one step more at a time: where does .80 -> .99 come from?
 STEPS: dict[str, dict[str, Any]] = {"raw": {"change": False, "whiten": False, "equalise": False, "compress": None}}
