@@ -4,11 +4,14 @@ Networks take sequences x (B, D, T) of which the first ``lengths`` (B,) frames c
 their lengths (so does `jaeger.py`). Keep ``lengths`` on the CPU: looking at it then never waits for a GPU.
 """
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
 from qpwl_core.common.checks import check_float, check_lengths, check_whole
 from qpwl_core.common.watch import extremes, sent
+from qpwl_core.models.fused import BARE, FIXED, LEARNS, MEAN, UNBIASED, Shape, stacked
 from qpwl_core.transport.kernels import call, kernels, usable
 
 SLOPE = 0.25             # of a PReLU before training
@@ -53,12 +56,41 @@ class ConvStack(nn.Module):
     def forward(self, x: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         check_input(x, self.channels)
         lengths = check_lengths(lengths, x.shape[0], x.shape[2])
-        real = None
+        after, real = lengths, None
+        for step in self.strides:
+            after = (after + step - 1) // step
+        if x.numel() and usable(x) and lengths.device.type == "cpu" and self._is_plain():
+            return self._fused(x, lengths.long()), after
         if (padding := padded_frames(x, lengths)) is not None:               # (B, 1, T)
             x, real = x.masked_fill(padding, 0), (~padding).to(x.dtype)      # whatever was there, NaN too, is gone
-        for step in self.strides:
-            lengths = (lengths + step - 1) // step
-        return self.convolve(x, real), lengths
+        return self.convolve(x, real), after
+
+    def _is_plain(self) -> bool:
+        """Whether all parts are what this class has put there, in float32: others do something else, or look on."""
+        return not torch.is_autocast_enabled("cpu") and all(
+            type(part) in (nn.Conv1d, MaskedBatchNorm, FastPReLU, nn.ModuleList) and not part._forward_hooks
+            for parts in (self.convolutions, self.norms, self.activations) for part in parts.modules()) and all(
+            p.dtype == torch.float32 and p.device.type == "cpu" for p in self.parameters())
+
+    def _fused(self, x: Tensor, lengths: Tensor) -> Tensor:
+        """The layers by the compiled kernel, which takes no notice of padding."""
+        shapes, seen, norms = [], [], []
+        parameters: list[Any] = []
+        each: Any = zip(self.convolutions, self.norms, self.activations, strict=True)
+        for convolution, norm, activation in each:
+            (taps,), (step,), (wide,) = convolution.kernel_size, convolution.stride, convolution.dilation
+            mode = BARE if norm is None else LEARNS if norm.training else FIXED
+            shapes.append(Shape(taps, step, wide, mode, 0.0 if norm is None else norm.eps))
+            parameters += [convolution.weight, activation.weight]
+            parameters += [convolution.bias] if norm is None else [norm.weight, norm.bias]
+            seen.append(x.new_empty(2, len(activation.weight)) if norm is None or norm.training else
+                        torch.stack([norm.running_mean, norm.running_var]))
+            norms.append(norm)
+        y, states = stacked(x, lengths, shapes, parameters, seen)
+        for norm, state in zip(norms, states, strict=True):
+            if norm is not None and norm.training:
+                norm.learn_from(state[MEAN], state[UNBIASED])
+        return y
 
     def convolve(self, x: Tensor, real: Tensor | None) -> Tensor:
         """The layers alone, one graph for torch.compile. ``real`` (B, 1, T) is 0 at padding, None where none is."""
@@ -151,12 +183,15 @@ class MaskedBatchNorm(nn.BatchNorm1d):
         mean = (x * real).sum((0, 2), keepdim=True) / count                                       # (1, K, 1)
         variance = ((x - mean).square() * real).sum((0, 2), keepdim=True) / count
         with torch.no_grad():
-            unbiased = variance * count / (count - 1).clamp(min=1)
-            self.running_mean.lerp_(mean.flatten(), self.momentum)
-            self.running_var.lerp_(unbiased.flatten(), self.momentum)
-            self.num_batches_tracked += 1
+            self.learn_from(mean.flatten(), (variance * count / (count - 1).clamp(min=1)).flatten())
         normal = (x - mean) * (variance + self.eps).rsqrt()
         return normal * self.weight[:, None] + self.bias[:, None]
+
+    def learn_from(self, mean: Tensor, variance: Tensor) -> None:
+        """Take the statistics of one more batch into account. (K,), (K,)"""
+        self.running_mean.lerp_(mean, self.momentum)
+        self.running_var.lerp_(variance, self.momentum)
+        self.num_batches_tracked += 1
 
 
 def padded_frames(x: Tensor, lengths: Tensor) -> Tensor | None:

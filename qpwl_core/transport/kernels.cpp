@@ -1,4 +1,5 @@
-// Pairwise W_p of quantile functions, its gradient, the search for order statistics, and PReLU, in float32.
+// Pairwise W_p of quantile functions, its gradient, the search for order statistics, PReLU, and layers of convolutions
+// (convolutions.h), in float32.
 //
 // The formulas are those of closed_form.py, written for vectors: a "tile" is LANES references side by side, so that
 // one query's knot is compared with LANES references at once. Built on the user's machine by kernels.py, with no header
@@ -446,14 +447,36 @@ static inline void in_order(uint64_t& x, uint64_t& y) {
 // few; only buckets in which a wanted rank falls are then sorted. All is written so that it takes no branch that
 // depends on the samples: a wrongly foretold one costs as much as ten samples do.
 struct Row {
-    static constexpr int FEW = 4;            // samples that a network sorts, whatever they are
-    std::vector<uint64_t> items;             // packed samples, bucket after bucket
-    std::vector<uint32_t> ends, bucket;      // where each bucket ends, after a nought; the bucket of each sample
-    explicit Row(int64_t T) : items(T + FEW), ends(2 * T + 1), bucket(T) {}
+    static constexpr int FEW = 4;                 // samples that a network sorts, whatever they are
+    static constexpr int64_t MOST = 1 << 12;      // buckets: more would no longer fit the first-level cache
+    std::vector<uint32_t> items, ends, bucket;    // places, bucket after bucket; where each bucket ends; the bucket of each sample
+    std::vector<uint64_t> many;                   // a bucket of more than a few
+    const float* samples = nullptr;
+    int64_t count = 0, from = 0, to = 0;          // samples of this row; items from here to there are in order
+    explicit Row(int64_t T) : items(T), ends(std::min(2 * T, MOST) + 1 + LANES), bucket(T + LANES) {}
 
     bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
     uint32_t place(int64_t rank);                                                  // of the sample with this rank
 };
+
+// Numbers of samples to where each bucket starts. A vector at a time; beyond the last bucket there are noughts.
+static void running_totals(uint32_t* counts, int64_t buckets) {
+    I carry = I{}, last;
+    for (int i = 0; i < LANES; i++) last[i] = LANES - 1;
+    for (int64_t j = 0; j < buckets; j += LANES) {
+        I here, sum;
+        __builtin_memcpy(&here, counts + j, sizeof here);
+        sum = here;
+        for (int step = 1; step < LANES; step *= 2) {
+            I moved;
+            for (int i = 0; i < LANES; i++) moved[i] = i < step ? LANES : i - step;
+            sum += __builtin_shuffle(sum, I{}, moved);
+        }
+        const I starts = carry + sum - here;
+        __builtin_memcpy(counts + j, &starts, sizeof starts);
+        carry += __builtin_shuffle(sum, last);
+    }
+}
 
 bool Row::fill(const float* x, int64_t length) {
     F least = all(x[0]), most = least, odd = F{};
@@ -478,33 +501,42 @@ bool Row::fill(const float* x, int64_t length) {
     }
     const float few = few_high - few_low;
     if (few > 0 && (high - low) / few > 4) low = few_low - few, high = few_high + few;
-    const int64_t buckets = 2 * length;
+    const int64_t buckets = std::min(2 * length, MOST);
     const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
-    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1;
-    for (t = 0; t < length; t++) {
+    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1, *__restrict item = items.data();
+    for (t = 0; t + LANES <= length; t += LANES) {
+        const I b = __builtin_convertvector(smaller(larger((load(x + t) * 0.5f - low) * scale, F{}), all(last)), I);
+        __builtin_memcpy(in + t, &b, sizeof b);
+    }
+    for (; t < length; t++) {
         const float b = (x[t] * 0.5f - low) * scale;
         in[t] = (int32_t)(b < 0 ? 0 : b > last ? last : b);
     }
-    std::fill(end, end + buckets, 0);
+    std::fill(end, end + buckets + LANES, 0);
     for (t = 0; t < length; t++) end[in[t]]++;
-    uint32_t start = 0;
-    for (t = 0; t < buckets; t++) { const uint32_t count = end[t]; end[t] = start; start += count; }
-    uint64_t* __restrict item = items.data();
-    for (t = 0; t < length; t++) item[end[in[t]]++] = packed(x[t], t);
-    for (t = 0; t < FEW; t++) item[length + t] = UINT64_MAX;
+    running_totals(end, buckets);
+    for (t = 0; t < length; t++) item[end[in[t]]++] = t;
+    samples = x, count = length, from = to = 0;
     return true;
 }
 
 uint32_t Row::place(int64_t rank) {
-    const uint32_t b = bucket[(uint32_t)items[rank]];
-    uint64_t *first = items.data() + ends[b], *last = items.data() + ends[b + 1];
-    if (last - first > FEW) std::sort(first, last);
-    else {                                   // what follows a bucket is larger, so that it may be sorted along with it
-        in_order(first[0], first[1]), in_order(first[2], first[3]);
-        in_order(first[0], first[2]), in_order(first[1], first[3]);
-        in_order(first[1], first[2]);
+    if (rank >= from && rank < to) return items[rank];
+    const uint32_t b = bucket[items[rank]];
+    from = ends[b], to = ends[b + 1];
+    if (to - from > FEW || count < FEW) {
+        many.clear();
+        for (int64_t i = from; i < to; i++) many.push_back(packed(samples[items[i]], items[i]));
+        std::sort(many.begin(), many.end());
+        for (int64_t i = from; i < to; i++) items[i] = (uint32_t)many[i - from];
+    } else {                                 // what lies beside a bucket is larger or smaller, so that it may be sorted along with it
+        uint32_t* first = items.data() + std::min(from, count - FEW);
+        uint64_t x[FEW];
+        for (int i = 0; i < FEW; i++) x[i] = packed(samples[first[i]], first[i]);
+        in_order(x[0], x[1]), in_order(x[2], x[3]), in_order(x[0], x[2]), in_order(x[1], x[3]), in_order(x[1], x[2]);
+        for (int i = 0; i < FEW; i++) first[i] = (uint32_t)x[i];
     }
-    return (uint32_t)items[rank];
+    return items[rank];
 }
 
 extern "C" {
@@ -567,19 +599,21 @@ void qpwl_quantiles_backward(const float* outer, const int64_t* lengths, const d
     for (int64_t b = 0; b < B; b++) {
         double* sums = by_position + b * L;
         std::fill(sums, sums + L, 0.0);
+        std::vector<float> fraction(L), by_low(L), by_high(L);
+        for (int64_t l = 0; l < L; l++) {
+            const double at = position[b * L + l];
+            fraction[l] = at - std::max<int64_t>(std::min((int64_t)at, lengths[b] - 1), 0);
+        }
         for (int64_t row = b * K; row < (b + 1) * K; row++) {
             float* to = by_x + row * T;
+            const float* above = outer + row * L;
             const int32_t* place = places + row * 2 * L;
             std::fill(to, to + T, 0.0f);
-            for (int part = 0; part < 2; part++)                             // all samples below, then those above, as PyTorch adds
-                for (int64_t l = 0; l < L; l++) {
-                    const double at = position[b * L + l];
-                    const float fraction = at - std::max<int64_t>(std::min((int64_t)at, lengths[b] - 1), 0);
-                    const float above = outer[row * L + l];
-                    const volatile float by_high = above * fraction;         // rounded here, and not fused with what follows
-                    to[place[part * L + l]] += part ? by_high : above - by_high;
-                    if (part) sums[l] += (double)above * rise[row * L + l];
-                }
+            for (int64_t l = 0; l < L; l++) by_high[l] = above[l] * fraction[l], sums[l] += (double)above[l] * rise[row * L + l];
+            asm volatile("" ::: "memory");                                   // rounded here, and not fused with what follows
+            for (int64_t l = 0; l < L; l++) by_low[l] = above[l] - by_high[l];
+            for (int64_t l = 0; l < L; l++) to[place[l]] += by_low[l];       // all samples below, then those above, as PyTorch adds
+            for (int64_t l = 0; l < L; l++) to[place[L + l]] += by_high[l];
         }
     }
 }
@@ -618,3 +652,5 @@ void qpwl_prelu_backward(const float* x, const float* slopes, const float* outer
 }
 
 }
+
+#include "convolutions.h"

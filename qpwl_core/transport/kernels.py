@@ -49,9 +49,9 @@ def _load() -> Any:
         return None
     try:
         library: Any = ctypes.CDLL(str(_build()))
-        library.qpwl_forward.restype = library.qpwl_backward.restype = library.qpwl_scan.restype = None
-        library.qpwl_prelu.restype = library.qpwl_prelu_backward.restype = None
-        library.qpwl_quantiles_backward.restype = None
+        for name in ("forward", "backward", "scan", "prelu", "prelu_backward", "quantiles_backward", "layer",
+                     "layer_backward", "activated", "sums"):
+            getattr(library, f"qpwl_{name}").restype = None
         library.qpwl_lanes.restype = library.qpwl_quantiles.restype = ctypes.c_int64
         library.lanes = library.qpwl_lanes()  # references to a tile: as many as this processor's vectors hold
         return library
@@ -68,7 +68,8 @@ def _build() -> Path:
     if compiler is None:
         raise OSError("no C++ compiler found (install g++ or clang++, or set CXX)")
     version = subprocess.run([compiler, "--version"], capture_output=True, text=True, check=True, timeout=30).stdout
-    built_from = [SOURCE.read_text(encoding="utf-8"), version, *FLAGS, _processor()]
+    sources = [SOURCE, *sorted(SOURCE.parent.glob("*.h"))]
+    built_from = [*(source.read_text(encoding="utf-8") for source in sources), version, *FLAGS, _processor()]
     key = hashlib.sha256("\n".join(built_from).encode()).hexdigest()[:16]
     folder = _private_folder()
     library = folder / f"kernels-{key}.so"
