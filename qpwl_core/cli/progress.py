@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+import time
 
 from qpwl_core.training.processes import rank
 
@@ -15,14 +16,17 @@ def say(text: str, file=None) -> None:
 
 
 def show_progress(records):
-    """Consume the records of a training: a live bar on a terminal, else one line per validation. -> the last record"""
+    """Consume the records of a training: a live bar on a terminal, else one line per validation. -> the last record
+
+    A loss is read when it is shown, some five times a second: an accelerator that is asked at every step stands still.
+    """
     bar = None
     if rank() == 0 and sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
         size = shutil.get_terminal_size()        # tqdm hides the bar where a terminal does not know its size
         bar = tqdm(unit="step", ncols=size.columns - 1, nrows=size.lines,
                    bar_format="{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]")
-    auc = "–"
+    auc, shown = "–", 0.0
     try:
         for record in records:
             if record.model is not None:
@@ -31,7 +35,9 @@ def show_progress(records):
             left = f"{int(record.eta) // 60}:{int(record.eta) % 60:02}"
             if bar is not None:
                 bar.total = record.steps
-                bar.set_postfix_str(f"loss {record.loss:.4f}, validation AUC {auc}, ETA {left}", refresh=False)
+                if record.auc is not None or time.monotonic() - shown > 2 * bar.mininterval:    # looking at it waits
+                    shown = time.monotonic()
+                    bar.set_postfix_str(f"loss {record.loss:.4f}, validation AUC {auc}, ETA {left}", refresh=False)
                 bar.update(record.step - bar.n)
             elif record.auc is not None:
                 say(f"step {record.step}/{record.steps}  loss {record.loss:.4f}  validation AUC {auc}  "

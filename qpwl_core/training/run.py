@@ -79,7 +79,7 @@ class Run:
         processes.share_batch_norms(self.embedder)
         self.precision = precision_of(self.device)
         self.watch = None if reads_at_once(self.device) else Watch(everywhere=self.device.type == "cpu")
-        fused = self.watch is not None and self.device.type in ("cuda", "mps", "xpu", "cpu")     # Adam that never waits
+        fused = self.device.type in ("cuda", "mps", "xpu", "cpu")            # Adam in one pass, that waits for nothing
         self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate, fused=fused or None)
         self.step, self.worse, self.seconds = 0, 0, 0.0
         self.best_auc: float | None = None

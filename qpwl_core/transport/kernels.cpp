@@ -114,9 +114,15 @@ struct OrderOne {
 // [least, most] may have left float32's range on the way, and are done again by OrderAny.
 
 struct OrderTwo {
+    static constexpr bool scaled = true;
     static constexpr float order = 2, least = 1e-30f, most = 1e30f;
     static inline F mean(F d0, F d1) { return (d0 * d0 + d1 * (d0 + d1)) * (1.0f / 3); }
+    static inline F gradient(F d0, F d1, F& g0, F& g1) {
+        g0 = (d0 + d0 + d1) * (1.0f / 3), g1 = (d1 + d1 + d0) * (1.0f / 3);
+        return mean(d0, d1);
+    }
     static inline F root(F sum) { return square_root(sum); }
+    static inline F outer(F sum) { return sum > 0.0f ? 0.5f / square_root(safe(sum)) : F{}; }
 };
 
 struct OrderThree {
@@ -429,15 +435,6 @@ static void backward(const Order& order, const float* a, const float* tiles, con
     }
 }
 
-// A sample and where it stands, in one number that sorts by value, then by place: ordering it is a stable sort.
-static inline uint64_t packed(float x, int64_t place) {
-    uint32_t bits;
-    x += 0.0f;                                                     // -0 is 0
-    __builtin_memcpy(&bits, &x, 4);
-    bits ^= (uint32_t)((int32_t)bits >> 31) | 0x80000000u;         // no branch: nobody foretells signs
-    return (uint64_t)bits << 32 | (uint64_t)place;
-}
-
 static inline void in_order(uint64_t& x, uint64_t& y) {
     const uint64_t less = x < y ? x : y, more = x < y ? y : x;
     x = less, y = more;
@@ -449,32 +446,41 @@ static inline void in_order(uint64_t& x, uint64_t& y) {
 struct Row {
     static constexpr int FEW = 4;                 // samples that a network sorts, whatever they are
     static constexpr int64_t MOST = 1 << 12;      // buckets: more would no longer fit the first-level cache
-    std::vector<uint32_t> items, ends, bucket;    // places, bucket after bucket; where each bucket ends; the bucket of each sample
-    std::vector<uint64_t> many;                   // a bucket of more than a few
-    const float* samples = nullptr;
-    int64_t count = 0, from = 0, to = 0;          // samples of this row; items from here to there are in order
-    explicit Row(int64_t T) : items(T), ends(std::min(2 * T, MOST) + 1 + LANES), bucket(T + LANES) {}
+    std::vector<uint32_t> items, ends, bucket, keys;   // places, bucket after bucket; where each bucket ends; of each sample
+    std::vector<uint64_t> many;                   // a bucket of more than a few, in order
+    int64_t count = 0, sorted = -1;               // samples of this row; which bucket that is
+    explicit Row(int64_t T) : items(T), ends(std::min(2 * T, MOST) + 1 + LANES), bucket(T), keys(T) {}
 
     bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
     uint32_t place(int64_t rank);                                                  // of the sample with this rank
+    // A sample and its place, in one number that sorts by value, then by place: ordering it is a stable sort.
+    uint64_t item(int64_t i) const { return (uint64_t)keys[items[i]] << 32 | items[i]; }
 };
+
+static inline I key_of(F x) {                                      // sorts as x does, read without a sign
+    const I bits = (I)(x + 0.0f);                                  // -0 is 0
+    return bits ^ (bits >> 31 | INT32_MIN);
+}
+
+template <int STEP> static inline I moved(I x) {            // by so many lanes, noughts before them
+    I from;
+    #pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++) from[i] = i < STEP ? LANES + i : i - STEP;
+    return __builtin_shuffle(x, I{}, from);
+}
 
 // Numbers of samples to where each bucket starts. A vector at a time; beyond the last bucket there are noughts.
 static void running_totals(uint32_t* counts, int64_t buckets) {
-    I carry = I{}, last;
-    for (int i = 0; i < LANES; i++) last[i] = LANES - 1;
+    int32_t carry = 0;
     for (int64_t j = 0; j < buckets; j += LANES) {
         I here, sum;
         __builtin_memcpy(&here, counts + j, sizeof here);
-        sum = here;
-        for (int step = 1; step < LANES; step *= 2) {
-            I moved;
-            for (int i = 0; i < LANES; i++) moved[i] = i < step ? LANES : i - step;
-            sum += __builtin_shuffle(sum, I{}, moved);
-        }
-        const I starts = carry + sum - here;
+        sum = here + moved<1>(here), sum += moved<2>(sum);
+        if (LANES > 4) sum += moved<4>(sum);
+        if (LANES > 8) sum += moved<8>(sum);
+        const I starts = sum - here + carry;
         __builtin_memcpy(counts + j, &starts, sizeof starts);
-        carry += __builtin_shuffle(sum, last);
+        carry += sum[LANES - 1];
     }
 }
 
@@ -504,39 +510,38 @@ bool Row::fill(const float* x, int64_t length) {
     const int64_t buckets = std::min(2 * length, MOST);
     const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
     uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1, *__restrict item = items.data();
-    for (t = 0; t + LANES <= length; t += LANES) {
-        const I b = __builtin_convertvector(smaller(larger((load(x + t) * 0.5f - low) * scale, F{}), all(last)), I);
-        __builtin_memcpy(in + t, &b, sizeof b);
-    }
-    for (; t < length; t++) {
-        const float b = (x[t] * 0.5f - low) * scale;
-        in[t] = (int32_t)(b < 0 ? 0 : b > last ? last : b);
+    for (t = 0; t < length; t += LANES) {
+        F v = F{};
+        const size_t size = 4 * std::min<int64_t>(LANES, length - t);
+        if (size == sizeof v) v = load(x + t); else __builtin_memcpy(&v, x + t, size);
+        const I b = __builtin_convertvector(smaller(larger((v * 0.5f - low) * scale, F{}), all(last)), I), key = key_of(v);
+        if (size == sizeof v) __builtin_memcpy(in + t, &b, sizeof b), __builtin_memcpy(keys.data() + t, &key, sizeof key);
+        else __builtin_memcpy(in + t, &b, size), __builtin_memcpy(keys.data() + t, &key, size);
     }
     std::fill(end, end + buckets + LANES, 0);
     for (t = 0; t < length; t++) end[in[t]]++;
     running_totals(end, buckets);
     for (t = 0; t < length; t++) item[end[in[t]]++] = t;
-    samples = x, count = length, from = to = 0;
+    count = length, sorted = -1;
     return true;
 }
 
 uint32_t Row::place(int64_t rank) {
-    if (rank >= from && rank < to) return items[rank];
     const uint32_t b = bucket[items[rank]];
-    from = ends[b], to = ends[b + 1];
+    const int64_t from = ends[b], to = ends[b + 1];
     if (to - from > FEW || count < FEW) {
-        many.clear();
-        for (int64_t i = from; i < to; i++) many.push_back(packed(samples[items[i]], items[i]));
-        std::sort(many.begin(), many.end());
-        for (int64_t i = from; i < to; i++) items[i] = (uint32_t)many[i - from];
-    } else {                                 // what lies beside a bucket is larger or smaller, so that it may be sorted along with it
-        uint32_t* first = items.data() + std::min(from, count - FEW);
-        uint64_t x[FEW];
-        for (int i = 0; i < FEW; i++) x[i] = packed(samples[first[i]], first[i]);
-        in_order(x[0], x[1]), in_order(x[2], x[3]), in_order(x[0], x[2]), in_order(x[1], x[3]), in_order(x[1], x[2]);
-        for (int i = 0; i < FEW; i++) first[i] = (uint32_t)x[i];
+        if (sorted != b) {
+            many.clear();
+            for (int64_t i = from; i < to; i++) many.push_back(item(i));
+            std::sort(many.begin(), many.end());
+            sorted = b;
+        }
+        return (uint32_t)many[rank - from];
     }
-    return items[rank];
+    const int64_t first = std::min(from, count - FEW);     // what lies beside a bucket is larger or smaller: it may be sorted along
+    uint64_t x[FEW] = {item(first), item(first + 1), item(first + 2), item(first + 3)};
+    in_order(x[0], x[1]), in_order(x[2], x[3]), in_order(x[0], x[2]), in_order(x[1], x[3]), in_order(x[1], x[2]);
+    return (uint32_t)x[rank - first];
 }
 
 extern "C" {
@@ -561,7 +566,7 @@ void qpwl_scan(const float* a, const float* rows, const int64_t* which, const fl
 void qpwl_backward(const float* a, const float* tiles, const float* w, const float* outer, float* grad_a, float* grad_tiles, float* grad_w,
                    double p, int64_t per_filter, int64_t threads, int64_t Q, int64_t T, int64_t K, int64_t L) {
     auto run = [&](const auto& order) { backward(order, a, tiles, w, outer, grad_a, grad_tiles, grad_w, Q, T, K, L, threads, per_filter); };
-    if (p == 1) run(OrderOne()); else run(OrderAny(p));
+    if (p == 1) run(OrderOne()); else if (p == 2) run(OrderTwo()); else run(OrderAny(p));
 }
 
 // Q~ between the samples on either side of each position r N, ties in order of appearance. x (B, K, T), of whose rows the

@@ -23,7 +23,7 @@ from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_config, tiny_recordings
-from ui.library import jobs, scheduler
+from ui.library import jobs, scheduler, worker
 from ui.library import models as library
 from ui.library.job import last_word
 
@@ -379,3 +379,46 @@ def test_a_grid(runs):
     assert [(cell["points"], cell["p"], cell["seed"]) for cell in cells] == [
         (points, p, seed) for seed in (0, 1) for points, p in ((2, 1.0), (2, 2.0), (6, 1.0), (6, 2.0))]
     assert all(0 < cell["auc"] <= 1 and 0 < cell["test_auc"] <= 1 for cell in cells)
+
+
+class Unread:
+    """A record of an accelerator that counts how often its loss is read."""
+
+    reads = 0
+
+    def __init__(self, step, auc=None):
+        self.step, self.auc, self.levels = step, auc, None
+
+    @property
+    def loss(self):
+        Unread.reads += 1
+        return float(self.step)
+
+    def record(self):
+        return {"step": self.step, "loss": self.loss}
+
+
+def test_losses_are_read_when_they_are_shown(monkeypatch):
+    """Between two signs of life nothing is read; what the curve shows then is what it would have shown at once."""
+    class Told:
+        now, moved, due = {}, 0.0, False
+
+        def __init__(self):
+            self.lines = []
+
+        def append(self, name, record):
+            self.lines.append((record["step"], record["loss"], record["auc"]))
+
+        def tell(self, **changes):
+            self.now = self.now | changes
+
+    monkeypatch.setattr(Unread, "reads", 0)
+    told = Told()
+    curve = worker.Curve(told, every=2)
+    for step in range(1, 10):
+        curve.add(Unread(step), step / 10)
+    assert Unread.reads == 2, "of the first step alone, once for the curve and once for the state"
+    curve.add(Unread(10, auc=0.9), 1.0)
+    assert told.lines == [(1, 1.0, None), (2, 2.0, None), *((step, step - 0.5, None) for step in (4, 6, 8)),
+                          (10, 9.5, 0.9)]
+    assert told.now == {"step": 10, "loss": 10.0, "auc": 0.9, "seconds": 1.0}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import sys
 import threading
@@ -40,11 +41,16 @@ class Worker:
         self.stopping, self.last_word = threading.Event(), threading.Lock()
         threading.Thread(target=self._listen, daemon=True).start()
 
+    @property
+    def due(self) -> bool:
+        """Whether it is time to say where it stands: four times a second, so that an accelerator is rarely asked."""
+        return time.monotonic() - self.told > 0.25
+
     def tell(self, **changes) -> None:
-        """Write where it stands: at once if the state changes, else four times a second."""
+        """Write where it stands: at once if the state changes, else when it is due."""
         self.now |= changes
         self.moved = time.monotonic()
-        if "state" in changes or time.monotonic() - self.told > 0.25:
+        if "state" in changes or self.due:
             self.told = time.monotonic()
             write_state(self.folder, **self.now)
 
@@ -110,25 +116,51 @@ def train_one(worker: Worker) -> str:
 
     parts = parts_of(worker)
     config, last = worker.job.config, None
-    every, losses, before = max(1, config.iterations // RECORDS), [], worker.now.get("seconds", 0.0)
-    started = time.monotonic()
+    begun = time.monotonic() - worker.now.get("seconds", 0.0)
+    curve = Curve(worker, max(1, config.iterations // RECORDS))
     worker.tell(note="training")
     resume = (worker.folder / "config.json").exists()
     with contextlib.closing(train(config, parts.train, worker.folder, resume, parts.validation)) as records:
-        for last in records:
-            if last.model is not None:
-                break
-            losses.append(last.loss)
-            now = {**last.record(), "auc": last.auc if last.auc is not None else worker.now.get("auc"),
-                   "seconds": round(before + time.monotonic() - started, 2)}
-            if last.auc is not None or last.step % every == 0 or last.step == 1:
-                worker.append("live.jsonl", {
-                    "step": last.step, "loss": sum(losses) / len(losses), "auc": last.auc, "seconds": now["seconds"],
-                    "levels": last.levels and [round(level, 5) for level in last.levels]})
-                losses = []
-            worker.tell(**now)
-            worker.check()
+        try:
+            for last in records:
+                if last.model is not None:
+                    break
+                curve.add(last, round(time.monotonic() - begun, 2))
+                worker.check()
+        finally:
+            curve.show()
     return finish(worker, last.model, parts)
+
+
+class Curve:
+    """The records of a training, shown when that is due: an accelerator is asked for its losses then, all at once."""
+
+    def __init__(self, worker: Worker, every: int):
+        self.worker, self.every = worker, every                # steps per point of the curve
+        self.waiting: list = []                                # records with their seconds, losses not yet read
+        self.losses: list[float] = []                          # of the point to come
+
+    def add(self, record, seconds: float) -> None:
+        self.waiting.append((record, seconds))
+        self.worker.moved = time.monotonic()
+        if record.auc is not None or record.step == 1 or self.worker.due:
+            self.show()
+
+    def show(self) -> None:
+        for record, seconds in self.waiting:
+            if not math.isfinite(loss := record.loss):         # an accelerator says later that it diverged
+                continue
+            self.losses.append(loss)
+            if record.auc is not None or record.step % self.every == 0 or record.step == 1:
+                self.worker.append("live.jsonl", {
+                    "step": record.step, "loss": sum(self.losses) / len(self.losses), "auc": record.auc,
+                    "seconds": seconds, "levels": record.levels and [round(level, 5) for level in record.levels]})
+                self.losses = []
+        if self.waiting:
+            record, seconds = self.waiting[-1]
+            auc = record.auc if record.auc is not None else self.worker.now.get("auc")
+            self.worker.tell(**record.record() | {"auc": auc, "seconds": seconds})
+        self.waiting = []
 
 
 def finish(worker: Worker, model, parts) -> str:
@@ -188,9 +220,10 @@ def train_grid(worker: Worker) -> str:
             for last in train(config, parts.train, validation=parts.validation):
                 trained += last.model is None
                 to_go = steps * (len(cells) - number) - last.step
-                worker.tell(note=f"M = {points}, p = {p:g}, seed {seed}", step=number * steps + last.step,
-                            steps=len(cells) * steps, loss=last.loss, per_second=last.per_second, cell=number + 1,
-                            cells=len(cells), eta=(time.monotonic() - started) / max(1, trained) * to_go)
+                if worker.due:
+                    worker.tell(note=f"M = {points}, p = {p:g}, seed {seed}", step=number * steps + last.step,
+                                steps=len(cells) * steps, loss=last.loss, per_second=last.per_second, cell=number + 1,
+                                cells=len(cells), eta=(time.monotonic() - started) / max(1, trained) * to_go)
                 worker.check()
             seen = last.model.embed(parts.test)
             cell |= {"auc": last.best_auc,

@@ -1,5 +1,6 @@
 """train, embed and evaluate on the command line."""
 
+import io
 import json
 import os
 import signal
@@ -323,3 +324,21 @@ def test_evaluate_too_few_people(model, tmp_path, capsys):
 
 def test_evaluate_where_the_channels_differ(model, capsys):
     assert "lack the channel 'a'" in failure(capsys, "evaluate", model, "--data", "speech-vowels-9")
+
+
+def test_a_terminal_reads_a_loss_when_it_shows_it(monkeypatch):
+    """An accelerator that is asked for the loss of every step stands still."""
+    from qpwl_core.cli.progress import show_progress
+    from qpwl_core.training.loop import Progress
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    read = []
+    monkeypatch.setattr(torch.Tensor, "item", lambda x: read.append(1) or float(x.detach().numpy()))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    records = (Progress(step, 500, torch.tensor(0.5), auc=0.75 if step == 500 else None) for step in range(1, 501))
+    assert show_progress(records).step == 500
+    assert "loss 0.5000, validation AUC 0.7500" in sys.stderr.getvalue()
+    assert 2 <= len(read) < 50
