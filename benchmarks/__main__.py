@@ -2,7 +2,7 @@
 
     python -m benchmarks                          all of them
     python -m benchmarks distances                those of one file
-    python -m benchmarks --json FILE              and keep the figures
+    python -m benchmarks --json FILE              and keep the figures; those of other benchmarks stay in the file
     python -m benchmarks --compare FILE           and print what got slower than those figures by more than the noise
 
 `benchmarks/figures.json` has the figures that were last kept. A benchmark is a module with ``run() -> list[dict]``; a
@@ -46,6 +46,13 @@ def slower(rows: list[dict], before: list[dict]) -> list[str]:
     return found
 
 
+def merged(kept: list[dict], rows: list[dict]) -> list[dict]:
+    """The rows that were kept, renewed where they were measured again, and those that are new."""
+    renewed = {row["what"]: row for row in rows}
+    stayed = [renewed.pop(row["what"], row) for row in kept]
+    return stayed + list(renewed.values())
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
     parser.add_argument("names", nargs="*")
@@ -70,7 +77,8 @@ def main(arguments: list[str]) -> int:
         rows += json.loads(done.stdout.splitlines()[-1])
     print(table(rows))
     if args.json:
-        args.json.write_text(json.dumps(rows, indent=1, ensure_ascii=False) + "\n")
+        kept = json.loads(args.json.read_text()) if args.json.exists() and wanted else []
+        args.json.write_text(json.dumps(merged(kept, rows), indent=1, ensure_ascii=False) + "\n")
     found = slower(rows, before)
     print("\n".join(found) or "nothing got slower" if args.compare else "", end="\n" if args.compare else "")
     return int(failed or bool(found) or not all(row["ok"] for row in rows))

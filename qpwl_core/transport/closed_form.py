@@ -11,15 +11,12 @@ the second being the Taylor series of the first, of which a few terms reach floa
 every real p ≥ 1 and for crossing ends. Everything here works on plain tensors, on any device, without checks.
 """
 
-from functools import lru_cache
-
 import torch
 from torch import Tensor
 
 TERMS = {torch.float32: 12, torch.float64: 32}  # (q·s)^k / (k+1)! falls below half a unit in the last place
 
 
-@lru_cache(maxsize=64)
 def series_coefficients(p: float, terms: int) -> tuple[float, ...]:
     """C(p, k)·(−1)^k / (k + 1) for k = 0 … terms − 1: the coefficients of g."""
     coefficients, binomial = [], 1.0

@@ -3,6 +3,9 @@
 By Jensen's inequality W_p of two distributions is at least the distance of their means, for every p >= 1; so the sum
 over filters of |difference of means| never exceeds d_p. Means are a hundredth of what full embeddings are: they are
 looked at first, and in full only those whose bound is not above the best distances found so far.
+
+Rows may be kept in float16, half of what float32 takes. Rounding moves a knot by at most 2^-11 of its size, and a W_p
+by at most the largest move of its knots: `Nearest.rounding` is what a distance can be off by, filters added up.
 """
 
 from __future__ import annotations
@@ -22,8 +25,10 @@ from qpwl_core.transport.kernels import call, kernels
 
 CHUNK = 1 << 12               # rows at a time where they are read through PyTorch
 FIRST = 1 << 8                # groups compared in full before the bounds are looked at again; then twice as many
-# Rounding can push a bound above what is true by no more than: its sum of K terms, and the means themselves.
-OF_BOUND, OF_MEANS = 1e-5, 2e-7
+UNIT = 2.0**-24               # half a unit in the last place of float32: a sum of K terms is off by at most K of them
+OF_DISTANCES = 2e-6           # the distances that bounds are compared with
+OF_MEANS = 2e-7               # of their size, by which a difference of two means, rounded once, can be off
+HALF, SMALLEST = 2.0**-11, 2.0**-25    # the same of float16: relative, and where numbers are too small for that
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +38,7 @@ class Found:
     groups: np.ndarray         # (k,)
     distances: np.ndarray      # (k,) mean over the probes of the distance to the nearest row of the group
     pruned: float
+    rounding: float            # what any of the distances can be off by since rows are kept in float16; 0 in float32
 
 
 class Nearest:
@@ -40,8 +46,9 @@ class Nearest:
 
     def __init__(self, rows, levels: Tensor, p: float = 1.0):
         rows = rows.numpy() if isinstance(rows, Tensor) else rows
-        if rows.ndim != 3 or rows.dtype != np.float32 or not rows.flags.c_contiguous:
-            raise ValueError(f"rows must be (N, K, L) in float32, one after the other, got {rows.dtype} {rows.shape}")
+        if rows.ndim != 3 or rows.dtype not in (np.float32, np.float16) or not rows.flags.c_contiguous:
+            raise ValueError(f"rows must be (N, K, L) in float32 or float16, one after the other, got {rows.dtype} "
+                             f"{rows.shape}")
         check_levels("levels", levels, count=rows.shape[2])
         self.rows, self.levels, self.p = rows, levels.float(), check_order(p)
 
@@ -51,26 +58,39 @@ class Nearest:
     def distances(self, probes: Tensor, which: np.ndarray | None = None) -> np.ndarray:
         """d_p of every probe to every row, or to those numbered ``which`` (m,). (n, K, L) -> (n, N) or (n, m)"""
         probes = self._checked(probes)
-        if kernels() is None:
-            return self._by_torch(probes, which)
+        if kernels() is None or self.rows.dtype == np.float16:
+            return self._in_parts(probes, which)
         numbers = torch.arange(len(self)) if which is None else torch.from_numpy(np.ascontiguousarray(which, np.int64))
         out = torch.empty(len(probes), len(numbers))
         call(kernels().qpwl_scan, (probes, _tensor(self.rows), numbers, self.levels.diff(), out), self.p,
              torch.get_num_threads(), len(probes), len(numbers), *self.rows.shape[1:])
         return out.numpy()
 
-    def _by_torch(self, probes: Tensor, which: np.ndarray | None) -> np.ndarray:
+    def _in_parts(self, probes: Tensor, which: np.ndarray | None) -> np.ndarray:
+        """Part by part in float32, where rows are not, or no kernel reads them where they lie."""
         count = len(self) if which is None else len(which)
-        parts = [slice(i, i + CHUNK) for i in range(0, count, CHUNK)]
+        parts = (slice(i, i + CHUNK) for i in range(0, count, CHUNK))
         return np.concatenate([np.zeros((len(probes), 0), np.float32), *(
-            pairwise_wasserstein(probes, _tensor(np.asarray(self.rows[part if which is None else which[part]])),
-                                 self.levels, self.p).numpy() for part in parts)], axis=1)
+            pairwise_wasserstein(probes, self._some(part if which is None else which[part]), self.levels,
+                                 self.p).numpy() for part in parts)], axis=1)
+
+    def _some(self, which: slice | np.ndarray) -> Tensor:
+        """Some rows, in float32. -> (m, K, L)"""
+        rows = np.asarray(self.rows[which])
+        return torch.from_numpy(rows.astype(np.float32)) if rows.dtype == np.float16 else _tensor(rows)
 
     @cached_property
     def means(self) -> Tensor:
         """Of each filter of each row, rounded once. (N, K)"""
         return torch.cat([torch.zeros(0, self.rows.shape[1]), *(
-            self._means(_tensor(self.rows[i:i + CHUNK])) for i in range(0, len(self), CHUNK))])
+            self._means(self._some(slice(i, i + CHUNK))) for i in range(0, len(self), CHUNK))])
+
+    def rounding(self, which: np.ndarray) -> np.ndarray:
+        """By how much the distances to these rows can differ from those to what was rounded to float16. (m,) -> (m,)"""
+        if self.rows.dtype == np.float32:
+            return np.zeros(len(which))
+        largest = self._some(which).abs().amax(2).double()                                   # (m, K)
+        return (largest * HALF / (1 - HALF) + SMALLEST).sum(1).numpy()
 
     def _means(self, values: Tensor) -> Tensor:
         widths = self.levels.double().diff()
@@ -86,7 +106,8 @@ class Nearest:
     def bounds(self, probes: Tensor) -> np.ndarray:
         """What no distance is below, whatever was rounded. (n, K, L) -> (n, N)"""
         means = self._means(self._checked(probes))
-        bound = torch.cdist(means, self.means, p=1) * (1 - OF_BOUND)
+        slack = (means.shape[1] + 8) * UNIT + OF_DISTANCES
+        bound = torch.cdist(means, self.means, p=1) * max(0.0, 1 - slack)
         return (bound - OF_MEANS * (means.abs().sum(1)[:, None] + self._sizes)).clamp_(min=0).numpy()
 
     def search(self, probes: Tensor, most: int = 1, starts: np.ndarray | None = None,
@@ -102,7 +123,7 @@ class Nearest:
         bounds = np.minimum.reduceat(self.bounds(probes), starts, axis=1).mean(0, dtype=np.float64)    # (J,)
         bounds[list(also)] = -1
         order = np.argsort(bounds, kind="stable")
-        groups, found, compared, step = [np.zeros(0, int)], [np.zeros(0)], 0, FIRST
+        groups, found, compared, step, off = [np.zeros(0, int)], [np.zeros(0)], 0, FIRST, 0.0
         reached, edge = 0, np.inf
         while reached < len(order) and bounds[order[reached]] <= edge:
             now = order[reached:reached + step]
@@ -112,13 +133,13 @@ class Nearest:
             nearest = np.minimum.reduceat(self.distances(probes, which), first, axis=1)
             groups.append(now)
             found.append(nearest.mean(0, dtype=np.float64))
-            compared += len(which)
+            compared, off = compared + len(which), max(off, self.rounding(which).max(initial=0))
             everything = np.concatenate(found)
             edge = np.partition(everything, most - 1)[most - 1] if len(everything) >= most else np.inf
             reached, step = reached + step, 2 * step
         everyone, distances = np.concatenate(groups), np.concatenate(found)
         nearest_first = np.lexsort((everyone, distances))
-        return Found(everyone[nearest_first], distances[nearest_first], 1 - compared / max(1, len(self)))
+        return Found(everyone[nearest_first], distances[nearest_first], 1 - compared / max(1, len(self)), float(off))
 
     def _checked(self, probes: Tensor) -> Tensor:
         check_float("probes", probes, dims=3)
@@ -130,7 +151,7 @@ class Nearest:
 
 
 def open_rows(path) -> np.ndarray:
-    """Rows (N, K, L) of an .npy file in float32, mapped: what is never looked at is never read."""
+    """Rows (N, K, L) of an .npy file, float32 or float16, mapped: what is never looked at is never read."""
     return np.load(Path(path), mmap_mode="r", allow_pickle=False)
 
 

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from qpwl_core.transport.closed_form import filter_distance, filter_distance_gradient
+from qpwl_core.transport.compiled import in_one_kernel
 from qpwl_core.transport.kernels import call, kernels, usable
 
 BLOCK = 1 << 17          # differences in a CPU block: a few such blocks fit the second-level cache
@@ -84,9 +85,14 @@ def _blocked_forward(a: Tensor, b: Tensor, widths: Tensor, p: float, per_filter:
         return _blocked_order_one(a, b, widths)
     out = a.new_empty((q, r, k) if per_filter else (q, r))
     for i, j in _blocks(a, b):
-        value = filter_distance(a[i, None] - b[None, j], widths, p)
-        out[i, j] = value if per_filter else value.sum(-1)
+        out[i, j] = _block(a[i], b[j], widths, p=p, per_filter=per_filter)
     return out
+
+
+@in_one_kernel
+def _block(a: Tensor, b: Tensor, widths: Tensor, *, p: float, per_filter: bool) -> Tensor:
+    value = filter_distance(a[:, None] - b[None], widths, p)
+    return value if per_filter else value.sum(-1)
 
 
 def _blocked_order_one(a: Tensor, b: Tensor, widths: Tensor) -> Tensor:
@@ -116,10 +122,16 @@ def _blocked_order_one(a: Tensor, b: Tensor, widths: Tensor) -> Tensor:
 def _blocked_backward(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, p: float, per_filter: bool):
     by_a, by_b, by_widths = torch.zeros_like(a), torch.zeros_like(b), torch.zeros_like(widths)
     for i, j in _blocks(a, b):
-        by_d, by_width = filter_distance_gradient(a[i, None] - b[None, j], widths, p)
-        above = outer[i, j] if per_filter else outer[i, j, None]
-        by_d = by_d * above[..., None]
-        by_a[i] += by_d.sum(1)
-        by_b[j] -= by_d.sum(0)
-        by_widths += (by_width * above[..., None]).sum((0, 1, 2))
+        left, right, by_width = _block_gradient(a[i], b[j], widths, outer[i, j], p=p, per_filter=per_filter)
+        by_a[i] += left
+        by_b[j] -= right
+        by_widths += by_width
     return by_a, by_b, by_widths
+
+
+@in_one_kernel
+def _block_gradient(a: Tensor, b: Tensor, widths: Tensor, outer: Tensor, *, p: float, per_filter: bool):
+    by_d, by_width = filter_distance_gradient(a[:, None] - b[None], widths, p)
+    above = (outer if per_filter else outer[..., None])[..., None]
+    by_d = by_d * above
+    return by_d.sum(1), by_d.sum(0), (by_width * above).sum((0, 1, 2))

@@ -80,6 +80,32 @@ def test_rows_in_a_file_are_not_loaded(tmp_path):
     np.testing.assert_array_equal(found.distances, wanted.distances)
 
 
+@pytest.mark.parametrize("p", [1.0, 2.0, 2.5])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 100.0])
+def test_float16_is_off_by_no_more_than_it_says(p, scale, tmp_path):
+    """Every distance is within its bound of that to what was rounded, and the nearest are the nearest but for it."""
+    rows, probes = (x * scale for x in many())
+    np.save(tmp_path / "rows.npy", rows.numpy().astype(np.float16))
+    half, full = Nearest(open_rows(tmp_path / "rows.npy"), LEVELS, p), Nearest(rows, LEVELS, p)
+    which = np.arange(len(rows))
+    off, exact = half.rounding(which), full.distances(probes)
+    assert (np.abs(half.distances(probes) - exact) <= off + 1e-6 * exact).all()
+    assert (np.abs(half.distances(probes) - exact) > off / 1000).any(), "a bound, and not a guess"
+    assert (full.rounding(which) == 0).all()
+    found, wanted = half.search(probes, 5), exact.mean(0)
+    assert 0 < found.rounding <= off.max()
+    assert (wanted[found.groups[:5]] <= np.sort(wanted)[:5] + 2 * found.rounding + 1e-6 * wanted.max()).all()
+    assert full.search(probes, 5).rounding == 0
+
+
+def test_bounds_hold_for_very_many_filters():
+    """A sum of 20,000 terms in float32 is off by more than one of 64, and the bound gives way by as much."""
+    torch.manual_seed(0)
+    rows = torch.rand(40, 20_000, 1).expand(-1, -1, 7).contiguous() * 1e-3 + 1      # so that W_p is that of the means
+    nearest = Nearest(rows, LEVELS)
+    assert (nearest.bounds(rows[:3]) <= nearest.distances(rows[:3])).all()
+
+
 def test_what_does_not_fit_is_named():
     rows, probes = many(20)
     with pytest.raises(ValueError, match="rows must be"):
