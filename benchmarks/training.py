@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 from benchmarks._timing import race, race_to, row
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.models.config import Config
+from qpwl_core.models.config import Config, preset
 from qpwl_core.models.model import Model
 from qpwl_core.training.run import Run
 
@@ -132,6 +132,27 @@ def race_pyramid() -> dict:
                f"QP-WL {theirs * 1e3:.1f} ms", ratio, 0.4)
 
 
+def race_presets() -> list[dict]:
+    """Steps of the quick presets against the same with the network's layers in PyTorch, as they were before our kernel.
+
+    Both have all else that is quick: what the presets gained in all is in docs/speed.md.
+    """
+    rows = []
+    for domain, samples, channels, shortest, floor in (("eeg", 256, 16, 1.0, 1.2), ("gait", 500, 12, 1.0, 1.2),
+                                                       ("eye", 1000, 7, 1.0, 1.2), ("signature", 400, 10, 0.2, 1.5)):
+        quick = preset("quick", domain)
+        config = Config(**{name: getattr(quick, name) for name in (
+            "filters", "layers", "stride", "batch_norm", "p", "pairs", "both_ways", "one_threshold")}, validation=0.1,
+            iterations=10**8)
+        runs = [Run(config, recordings(samples, channels, shortest=shortest)) for _ in range(2)]
+        runs[1].embedder.network._is_plain = lambda: False
+        batch = runs[0].sampler.batch(0)
+        ours, theirs, ratio, noise = race_to(floor, partial(runs[0].learn, batch), partial(runs[1].learn, batch))
+        rows.append(row(f"training step, quick preset of {domain}, N = {config.pairs}, T = {samples}",
+                        f"{ours * 1e3:.1f} ms", f"layers in PyTorch {theirs * 1e3:.1f} ms", ratio, floor, noise=noise))
+    return rows
+
+
 def race_embedding() -> dict:
     """EEG sequences in one run against one by one, both from what the recordings hold."""
     eeg = recordings(256, 16, each=SEQUENCES // PEOPLE)
@@ -150,4 +171,4 @@ def race_embedding() -> dict:
 def run() -> list[dict]:
     torch.set_num_threads(min(2, torch.get_num_threads()))      # OMP_NUM_THREADS=1 where others work too
     return [race_steps("EEG-like", 256, 16), race_steps("gait-like", 500, 6),
-            race_steps("lengths 250 to 500", 500, 6, shortest=0.5), race_pyramid(), race_embedding()]
+            race_steps("lengths 250 to 500", 500, 6, shortest=0.5), *race_presets(), race_pyramid(), race_embedding()]
