@@ -23,6 +23,7 @@ from qpwl_core.evaluation.validation import validation_auc
 from qpwl_core.models.config import Config
 from qpwl_core.models.model import Model, embedder_of, load_weights
 from qpwl_core.training import processes
+from qpwl_core.training.adam import Adam
 from qpwl_core.training.devices import device_of, precision_of, reads_at_once
 from qpwl_core.training.sampling import PairSampler
 
@@ -79,8 +80,7 @@ class Run:
         processes.share_batch_norms(self.embedder)
         self.precision = precision_of(self.device)
         self.watch = None if reads_at_once(self.device) else Watch(everywhere=self.device.type == "cpu")
-        fused = self.device.type in ("cuda", "mps", "xpu", "cpu")            # Adam in one pass, that waits for nothing
-        self.optimiser = torch.optim.Adam(self.embedder.parameters(), lr=config.learning_rate, fused=fused or None)
+        self.optimiser = Adam(self.embedder.parameters(), config.learning_rate)
         self.step, self.worse, self.seconds = 0, 0, 0.0
         self.best_auc: float | None = None
         self.best: dict[str, torch.Tensor] = {}
@@ -108,8 +108,7 @@ class Run:
         An accelerator is not waited for: of one, the loss stays there, and `ask` tells whether all was well.
         """
         self.embedder.train()
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate(self.step, self.config)
+        self.optimiser.rate = learning_rate(self.step, self.config)
         with self.watch or nullcontext():
             loss = self._loss(batch)
         self.optimiser.zero_grad()
@@ -165,8 +164,7 @@ class Run:
         tensors = {f"now.{k}": v for k, v in self.embedder.state_dict().items()}
         tensors |= {f"best.{k}": v for k, v in self.best.items()}
         names = [name for name, _ in self.embedder.named_parameters()]
-        state = self.optimiser.state_dict()["state"]
-        tensors |= {f"adam.{names[i]}.{k}": v for i, held in state.items() for k, v in held.items()}
+        tensors |= {f"adam.{names[i]}.{k}": v for i, held in self.optimiser.state.items() for k, v in held.items()}
         tensors["random"] = torch.get_rng_state()
         facts = {"step": self.step, "best_auc": self.best_auc, "worse": self.worse, "seconds": self.seconds,
                  "recipe": self.recipe.to_dict()}
@@ -204,7 +202,7 @@ class Run:
         names = [name for name, _ in self.embedder.named_parameters()]
         state = {i: {k: torch.from_numpy(adam[f"{name}.{k}"].copy()) for k in ("step", "exp_avg", "exp_avg_sq")}
                  for i, name in enumerate(names) if f"{name}.step" in adam}
-        self.optimiser.load_state_dict({"state": state, "param_groups": self.optimiser.state_dict()["param_groups"]})
+        self.optimiser.restore(state)
         torch.set_rng_state(torch.from_numpy(arrays["random"].copy()))
         for name, most in (("step", self.config.iterations), ("worse", self.config.iterations)):
             check_whole(name, facts[name], least=0)

@@ -578,17 +578,26 @@ int64_t qpwl_quantiles(const float* x, const int64_t* lengths, const double* pos
     #pragma omp parallel num_threads(threads) reduction(+ : bad)
     {
         Row sorted(T);
+        std::vector<int64_t> rank(2 * L);                        // below and above each position, of the present sequence
+        std::vector<float> fractions(L);
+        int64_t present = -1;
         #pragma omp for schedule(static)
         for (int64_t row = 0; row < B * K; row++) {
             const float* from = x + row * T;
-            const double* at = position + row / K * L;
             const int64_t end = lengths[row / K] - 1;
             int32_t* place = places + row * 2 * L;
+            if (present != row / K) {
+                present = row / K;
+                for (int64_t l = 0; l < L; l++) {
+                    const double at = position[present * L + l];
+                    rank[l] = std::max<int64_t>(std::min((int64_t)at, end), 0), rank[L + l] = std::min(rank[l] + 1, end);
+                    fractions[l] = at - rank[l];
+                }
+            }
             if (!sorted.fill(from, end + 1)) { bad++; continue; }
+            for (int64_t l = 0; l < 2 * L; l++) place[l] = sorted.place(rank[l]);
             for (int64_t l = 0; l < L; l++) {
-                const int64_t below = std::max<int64_t>(std::min((int64_t)at[l], end), 0), above = std::min(below + 1, end);
-                place[l] = sorted.place(below), place[L + l] = sorted.place(above);
-                const float low = from[place[l]], high = from[place[L + l]], fraction = at[l] - below;
+                const float low = from[place[l]], high = from[place[L + l]], fraction = fractions[l];
                 rise[row * L + l] = high - low;
                 out[row * L + l] = fraction < 0.5f ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
             }

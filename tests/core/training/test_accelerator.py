@@ -9,6 +9,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.training import run as module
+from qpwl_core.training.adam import Adam
 from qpwl_core.training.loop import ASK_EVERY, Diverged, Progress, train
 from qpwl_core.training.run import Run
 from qpwl_core.transport import kernels
@@ -110,3 +111,20 @@ def test_what_went_wrong_is_told_later_with_its_step(at, accelerator, monkeypatc
         next(records)
     with pytest.raises(Diverged, match=f"diverged at step {at}, .*must be finite, got .* NaN or infinite"):
         next(records)
+
+
+def test_adam_is_pytorchs_bit_for_bit():
+    torch.manual_seed(0)
+    ours = [torch.randn(n, 3, requires_grad=True) for n in (1, 40, 7)]
+    theirs = [x.detach().clone().requires_grad_() for x in ours]
+    adam, torchs = Adam(ours, 1e-2), torch.optim.Adam(theirs, lr=1e-2, fused=True)
+    for step in range(5):
+        adam.rate = torchs.param_groups[0]["lr"] = 1e-2 / (step + 1)
+        for parameters, optimiser in ((ours, adam), (theirs, torchs)):
+            optimiser.zero_grad()
+            sum((x**2).sum() * (step - i) for i, x in enumerate(parameters[:2 + step % 2])).backward()
+            optimiser.step()
+    for x, y in zip(ours, theirs, strict=True):
+        assert torch.equal(x, y)
+    for i, held in torchs.state_dict()["state"].items():
+        assert all(torch.equal(value, adam.state[i][name]) for name, value in held.items())
