@@ -4,6 +4,27 @@ import re
 
 import pytest
 
+from tests.support.browser import on_screen, until_still
+
+
+@pytest.mark.browser
+def test_the_first_action_and_its_answer_are_on_one_screen(visit):
+    page = visit("/", width=1024, height=768)
+    button = page.get_by_role("button", name="Another pair")
+    button.wait_for()
+    until_still(page)
+    page.get_by_role("link", name="Results").last.wait_for()
+    assert on_screen(page, '[data-testid="stMain"] a[href*="results"]'), "the tour"
+    for _ in range(3):
+        before = page.get_by_test_id("stAlert").last.inner_text()
+        assert on_screen(page, '[data-testid="stMain"] button[data-testid="stBaseButton-primary"]')
+        assert page.get_by_text("to themselves,").first.evaluate(
+            "box => box.getBoundingClientRect().bottom") <= 768, "the answer"
+        button.click()
+        page.wait_for_function("old => [...document.querySelectorAll('[data-testid=\"stAlert\"]')].at(-1)?.innerText"
+                               " != old", arg=before)
+        until_still(page)
+
 
 @pytest.mark.browser
 def test_in_a_browser(visit):

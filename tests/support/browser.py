@@ -99,3 +99,13 @@ def timed(page, act) -> float:
     start = page.evaluate("() => window.lastChange = performance.now()") / 1000
     act()
     return until_still(page) - start
+
+
+def on_screen(page, what: str) -> bool:
+    """Whether the first of these that is shown can be seen without scrolling."""
+    return page.evaluate("""what => {
+      const box = [...document.querySelectorAll(what)].find(box => box.checkVisibility()), place =
+        box?.getBoundingClientRect();
+      return !!place && place.top >= 0 && place.bottom <= window.innerHeight && place.left >= 0
+        && place.right <= window.innerWidth;
+    }""", what)

@@ -73,7 +73,9 @@ def test_the_numbers_on_screen_are_those_of_the_core(shipped, p):
     assert f"= {same[k]:.3f} \\;\\text{{ and }}\\; {different[k]:.3f}" in one
     assert f"= {same.sum():.2f} \\;\\text{{ and }}\\; {different.sum():.2f}" in every
     nearer, triples = strangers_nearer(people.distances(p=p), people.subjects, people.sources)
-    said = (page.success or page.warning)[0].value
+    assert f"{same.sum():.2f} to themselves, {different.sum():.2f} to the other" in (
+        page.success or page.warning)[0].value
+    said = " ".join(text.value for text in page.markdown)
     assert bool(page.success) == (same.sum() < different.sum())
     assert f"Over all {triples:,} such triples of these 5 people" in said
     assert f"the stranger is nearer in {nearer / triples:.1%}" in said
@@ -106,7 +108,7 @@ def test_tour_and_state(shipped):
     page = home()
     assert [metric.label for metric in page.metric] == ["Models", "Data sets", "Device", "Cores"]
     assert page.metric[0].value == "1"
-    assert len(page.get("page_link")) == 11
+    assert len(page.get("page_link")) == 12
 
 
 def test_with_no_model_the_raw_signals_are_shown(nothing):

@@ -50,17 +50,12 @@ def learned(entry: Entry) -> None:
                                  help="People and recordings are drawn at random, the first time a typical case; the "
                                       "same number draws the same.")
         p = choose_p(people.p, width=WIDE)
-    with st.container():
-        index = list(draw_triple(people.subjects, people.sources, look.seed + number - 1))
-        one, other = people.subjects[index[0]], people.subjects[index[2]]
-        st.caption(f"Draw {number}: two people, drawn at random; the same number shows the same two again. "
-                   f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
-                   f"Filter {k + 1} of {len(order)} is shown because it tells *other* people apart best: AUC "
-                   f"{look.aucs[k]:.3f} over all pairs of sequences of {len(gallery.part(look.ranked_on).people)} "
-                   f"{look.ranked_on} people. The page Filters ranks on the people here.")
+    index = list(draw_triple(people.subjects, people.sources, look.seed + number - 1))
+    one, other = people.subjects[index[0]], people.subjects[index[2]]
     levels = people.levels_at()
     values = resampled(people.values[index], people.levels, levels)                   # (3, K, M+2)
     same, different = (wasserstein_of_few(values[0], values[i], levels, p) for i in (1, 2))
+    _verdict(same, different, k)                  # under the button that was pressed, on the same screen
     colour = colours_of(gallery.people)
     colours = [colour[one], colour[one], colour[other]]
     name = named(gallery.people)
@@ -71,8 +66,13 @@ def learned(entry: Entry) -> None:
                                      f"{same[k]:.3f} apart, and one of {name[other]}, {different[k]:.3f} away.")
         _picture(two_pairs(levels, curves, names, colours, titles), "home-pairs", alt,
                  lambda: {"level": levels} | dict(zip(names, curves, strict=True)))
+    st.caption(f"Draw {number}: two people, drawn at random; the same number shows the same two again. "
+               f"{plain(entry.title)}. The {len(people.people)} people here were never seen in training. "
+               f"Filter {k + 1} of {len(order)} is shown because it tells *other* people apart best: AUC "
+               f"{look.aucs[k]:.3f} over all pairs of sequences of {len(gallery.part(look.ranked_on).people)} "
+               f"{look.ranked_on} people. The page Filters ranks on the people here.")
     _formula(p, same, different, k)
-    _verdict(look.nearer if p == people.p else failures(folder, checksum, p, k), same, different, k, len(people.people))
+    _usual(look.nearer if p == people.p else failures(folder, checksum, p, k), k, len(people.people))
     farther = int((same < different).sum())
     st.markdown(f"**All {len(order)} filters, the best first.** In {farther} of them the other person is farther away; "
                 "the distance is the sum over all. A line leads from the distance to the same person to that to the "
@@ -98,22 +98,28 @@ def _next_draw() -> None:
 
 
 def _formula(p: float, same: np.ndarray, different: np.ndarray, k: int) -> None:
+    """The distance in one filter and over all, to the same person and to the other; broken so that a phone has room."""
     power, opening, closing = ("", "", "") if p == 1 else (f"^{{{p:g}}}", r"\Big(", rf"\Big)^{{1/{p:g}}}")
-    st.latex(rf"W_{{{p:g}}} = {opening}\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|{power}\,dr{closing}"
-              rf" = {same[k]:.3f} \;\text{{ and }}\; {different[k]:.3f}")
-    st.latex(rf"d_{{{p:g}}} = \sum_{{k=1}}^{{{len(same)}}} W_{{{p:g}}}\big(\bar Q^{{(k)}}_1, "
-                      rf"\bar Q^{{(k)}}_2\big) = {same.sum():.2f} \;\text{{ and }}\; {different.sum():.2f}")
+    st.latex(rf"\begin{{aligned}} W_{{{p:g}}} &= {opening}\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|{power}\,dr"
+             rf"{closing} \\ &= {same[k]:.3f} \;\text{{ and }}\; {different[k]:.3f} \end{{aligned}}")
+    st.latex(rf"\begin{{aligned}} d_{{{p:g}}} &= \sum_{{k=1}}^{{{len(same)}}} W_{{{p:g}}}\big(\bar Q^{{(k)}}_1, "
+             rf"\bar Q^{{(k)}}_2\big) \\ &= {same.sum():.2f} \;\text{{ and }}\; {different.sum():.2f} "
+             r"\end{aligned}")
 
 
-def _verdict(failed, same: np.ndarray, different: np.ndarray, k: int, people: int) -> None:
-    """An honest sentence on this triple, and how it goes over all of them."""
-    (in_one, triples), (in_all, _) = failed
-    usual = (f"Over all {triples:,} such triples of these {people} people the stranger is nearer in "
-             f"{in_all / triples:.1%}, in filter {k + 1} alone in {in_one / triples:.1%}.")
+def _verdict(same: np.ndarray, different: np.ndarray, k: int) -> None:
+    """An honest sentence on this triple."""
+    distances = f"{same.sum():.2f} to themselves, {different.sum():.2f} to the other"
     if same.sum() < different.sum():
         alone = "" if same[k] < different[k] else f" Filter {k + 1} alone would be wrong: that is why there are many."
-        st.success("The two recordings of one person are the nearer ones." + alone + " " + usual,
-                   icon=":material/check_circle:")
+        st.success(f"**The person is nearer to themselves**: {distances}.{alone}", icon=":material/check_circle:")
     else:
-        st.warning("Here the stranger is nearer: from these recordings alone they would be mistaken for each other. "
-                   + usual, icon=":material/warning:")
+        st.warning(f"**Here the stranger is nearer**: {distances}. From these recordings alone they would be mistaken "
+                   "for each other.", icon=":material/warning:")
+
+
+def _usual(failed, k: int, people: int) -> None:
+    """How it goes over all of them."""
+    (in_one, triples), (in_all, _) = failed
+    st.markdown(f"**How often does it fail?** Over all {triples:,} such triples of these {people} people the stranger "
+                f"is nearer in {in_all / triples:.1%}, in filter {k + 1} alone in {in_one / triples:.1%}.")

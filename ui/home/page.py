@@ -13,6 +13,7 @@ from ui.shell.numbers import numbers
 from ui.shell.text import plain
 
 TOUR = {
+    "pages/lessons.py": ("school", "Seven short walks with questions: where to start, and what to find out."),
     "pages/data.py": ("database", "Who was recorded, for how long, and what the network sees of it."),
     "pages/quantile_layer.py": ("stairs", "From samples to a quantile function; the distance as an area."),
     "pages/train.py": ("model_training", "Train a model in a minute, watch it learn, tune M and p."),
@@ -25,7 +26,7 @@ TOUR = {
     "pages/results.py": ("table_chart", "All methods side by side, with intervals: does the paper hold?"),
 }
 INTRODUCTION = """
-A network turns a recording of gait, gaze or EEG into streams of numbers. **QP-WL** keeps each stream's whole
+A network turns a recording of gait, gaze, EEG or a signature into streams of numbers. **QP-WL** keeps each stream's whole
 distribution as a *quantile function* and compares two recordings by the *Wasserstein distance*: how far the one
 distribution must be moved to become the other.
 """
