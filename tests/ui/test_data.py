@@ -93,8 +93,8 @@ def test_the_split_map_holds_every_sequence():
 
     table = pd.DataFrame({"subject": list("aabbc"), "stimulus": list("xyxyx"), "sequences": [1, 2, 3, 4, 5],
                           "part": ["train", "left out", "left out", "test", "validation"]})
-    heat = split_map(table).data[0]
-    assert heat.y == ("a", "c", "b")
+    heat = split_map(table, {"a": "Ada (a)", "b": "Bo (b)", "c": "Cy (c)"}).data[0]
+    assert heat.y == ("Ada (a)", "Cy (c)", "Bo (b)"), "by their names"
     assert heat.x == ("x", "y")
     found = heat.customdata[..., 1][~np.isnan(heat.z.astype(float))]
     assert sum(found) == 15
@@ -134,7 +134,7 @@ def test_the_eeg_recipe_is_the_presets_until_a_step_is_taken_out():
     page = opened("eeg-simulated", "Recipe")
 
     def options():
-        table = page.main.dataframe[-1].value.set_index("option")["value"]
+        table = page.main.table[-1].value.set_index("option")["value"]
         return {name: table[name] for name in ("change", "whiten", "equalise", "compress")}
 
     assert options() == {name: str(value) for name, value in preset("quick", "eeg").recipe.items()}
@@ -176,7 +176,7 @@ def test_an_upload_is_reported_chosen_and_used():
         show(page, view)
         assert not page.error
     assert "eeg recipe" in " ".join(text.value for text in page.markdown)
-    assert [row.split()[0] for row in page.main.dataframe[-1].value["option"]] == [
+    assert [row.split()[0] for row in page.main.table[-1].value["option"]] == [
         field.name for field in fields(RECIPES["eeg"])]
     assert split(few).table()["subjects"].tolist() == show(page, "Split").main.dataframe[-1].value["subjects"].tolist()
     assert "own:my-walk" not in opened().sidebar.selectbox(key="data").options, "it is nobody else's"

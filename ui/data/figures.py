@@ -19,11 +19,12 @@ PART_COLOURS = dict(zip(PARTS, ("#0072B2", "#56B4E9", "#E69F00", "#999999"), str
 
 def recorded_time(summary: pd.DataFrame, colours: dict[str, str], names: dict[str, str]) -> go.Figure:
     """One bar per person, as long as all recordings together. ``summary``: subject, sequences, seconds."""
-    bars = {"type": "bar", "x": summary["subject"].tolist(), "y": summary["seconds"].to_numpy(),
-            "customdata": [[escape(names[row.subject]), row.sequences] for row in summary.itertuples()],
+    bars = {"type": "bar", "x": [escape(names[person]) for person in summary["subject"]],
+            "y": summary["seconds"].to_numpy(),
+            "customdata": summary["sequences"].to_numpy(),
             "marker": {"color": [colours[person] for person in summary["subject"]]},
-            "hovertemplate": "%{customdata[0]}<br>%{customdata[1]} sequences, %{y:.1f} s<extra></extra>"}
-    return figure([bars], height=340, margin=MARGIN, xaxis={"title": "person", "type": "category"},
+            "hovertemplate": "%{x}<br>%{customdata} sequences, %{y:.1f} s<extra></extra>"}
+    return figure([bars], height=420, margin=MARGIN, xaxis={"type": "category", "tickangle": -90},
                   yaxis={"title": "seconds in all"})
 
 
@@ -64,7 +65,7 @@ def channel_by_channel(curves: list[Curve], channels: list[str]) -> go.Figure:
     return drawn
 
 
-def split_map(table: pd.DataFrame) -> go.Figure:
+def split_map(table: pd.DataFrame, names: dict[str, str]) -> go.Figure:
     """People × stimuli, coloured by the part that their sequences are in.
 
     ``table``: subject, stimulus, part, sequences (how many). Rows and columns come in the order of the parts, so that
@@ -83,15 +84,17 @@ def split_map(table: pd.DataFrame) -> go.Figure:
     scale = list(zip(steps, np.repeat(list(PART_COLOURS.values()), 2), strict=True))
     words = cells.map(lambda place: "" if pd.isna(place) else PARTS[int(place)])
     drawn = go.Figure(go.Heatmap(
-        z=cells.to_numpy(), x=stimuli, y=people, colorscale=scale, zmin=-0.5, zmax=len(PARTS) - 0.5, showscale=False,
-        xgap=1, ygap=1, customdata=np.stack([words.to_numpy(), counts.to_numpy(int)], axis=2), hoverongaps=False,
+        z=cells.to_numpy(), x=stimuli, y=[escape(names[person]) for person in people], colorscale=scale, zmin=-0.5,
+        zmax=len(PARTS) - 0.5, showscale=False, xgap=1, ygap=1,
+        customdata=np.stack([words.to_numpy(), counts.to_numpy(int)], axis=2), hoverongaps=False,
         hovertemplate="%{y}, %{x}<br>%{customdata[1]} sequences: %{customdata[0]}<extra></extra>"))
     for part in PARTS:
         if (table["part"] == part).any():
             drawn.add_scatter(x=[None], y=[None], mode="markers", name=part,
                                marker={"symbol": "square", "size": 12, "color": PART_COLOURS[part]})
-    drawn.update_layout(height=int(np.clip(130 + 16 * len(people), 300, 900)), margin=MARGIN,
+    drawn.update_layout(height=int(np.clip(180 + 17 * len(people), 300, 900)), margin=MARGIN,
                          legend={"orientation": "h", "y": 1.01, "yanchor": "bottom"},
                          xaxis={"title": "stimulus", "type": "category", "showgrid": False},
-                         yaxis={"title": "person", "type": "category", "autorange": "reversed", "showgrid": False})
+                         yaxis={"type": "category", "autorange": "reversed", "showgrid": False,
+                                **({"dtick": 1} if len(people) <= 42 else {})})
     return drawn

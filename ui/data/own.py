@@ -23,19 +23,17 @@ EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0
 def own_view() -> None:
     """The uploader, what was found, what to mind."""
     warm()
-    left, right = st.columns([1.2, 1], gap="large")
-    with left:
-        st.file_uploader("Recordings of several people", [suffix.removeprefix(".") for suffix in READERS],
-                         key="data_upload", on_change=_take)
-        rate = st.number_input("Rate of a .csv that does not say, Hz", 0.0, 1e6, 0.0, key="data_rate", on_change=_take,
-                               help="0: the file says it itself, in a first line such as # rate: 50", **KEPT)
-        if problem := st.session_state.get("data_problem"):
-            st.error(sentence_of(problem), icon=":material/error:")
-        given = f" Rate given: {rate:g} Hz." if rate else ""
-        st.caption(f"They stay in this session, on this computer; at most {MAX_FILES} files with {size(MAX_BYTES)} of "
-                   "values together. Closing the tab forgets them, unless you train on them: a run keeps a copy until "
-                   f"it ends, and Train says so before it starts.{given}")
-    with right, st.expander("What a file must look like", expanded=not uploads(), icon=":material/description:"):
+    st.file_uploader("Recordings of several people", [suffix.removeprefix(".") for suffix in READERS],
+                     key="data_upload", on_change=_take)
+    rate = st.number_input("Rate of a .csv that does not say, Hz", 0.0, 1e6, 0.0, key="data_rate", on_change=_take,
+                           width=300, help="0: the file says it itself, in a first line such as # rate: 50", **KEPT)
+    if problem := st.session_state.get("data_problem"):
+        st.error(sentence_of(problem), icon=":material/error:")
+    given = f" Rate given: {rate:g} Hz." if rate else ""
+    st.caption(f"They stay in this session, on this computer; at most {MAX_FILES} files with {size(MAX_BYTES)} of "
+               "values together. Closing the tab forgets them, unless you train on them: a run keeps a copy until "
+               f"it ends, and Train says so before it starts.{given}")
+    with st.expander("What a file must look like", expanded=not uploads(), icon=":material/description:"):
         st.markdown("**.csv**, one row per sample, separated by commas, semicolons or tabs:")
         st.code(EXAMPLE, language=None)
         st.markdown("**.npz** with the arrays `values`, `lengths`, `subjects`, `channels`, `rate` and perhaps "

@@ -22,7 +22,7 @@ from ui.data.ink import MEANING as INK_MEANING
 from ui.data.ink import changed_steps, ink, ink_after, is_ink
 from ui.library import elsewhere
 from ui.library.data import OWN, domain_for, recipe_of, recordings_for, split_of, token_of
-from ui.shell.charts import chart
+from ui.shell.charts import chart, table
 from ui.shell.controls import choose_person, forget_unknown
 from ui.shell.frame import KEPT
 from ui.shell.numbers import numbers as boxes
@@ -125,13 +125,14 @@ def sequences_view(data: str) -> None:
 
 def _one_sequence(recordings, people, side, default) -> tuple[str, int]:
     """A person and one of their sequences. -> name, index"""
-    who, which = st.columns([1, 1.6])
-    person = choose_person("One person" if side == "one" else "Another", people, f"data_{side}", who, default)
+    row = st.container(horizontal=True, gap="small")
+    person = choose_person("One person" if side == "one" else "Another", people, f"data_{side}", row, default,
+                           width=208)
     own = np.flatnonzero(recordings.claims == person)              # and what imitates them
     labels = [str(n + 1) if recordings.stimuli is None else f"{n + 1} · {recordings.stimuli[i]}"
               for n, i in enumerate(own)]
     forget_unknown(f"data_{side}_sequence", labels)
-    label = which.selectbox("Sequence", labels, key=f"data_{side}_sequence", **KEPT)
+    label = row.selectbox("Sequence", labels, key=f"data_{side}_sequence", width=208, **KEPT)
     return person, int(own[labels.index(label)])
 
 
@@ -164,27 +165,23 @@ def split_view(data: str) -> None:
     parts = _split(data)
     if parts is None:
         return
-    left, right = st.columns([1.2, 2], gap="large")
     recordings = parts.recordings
     of_part = np.empty(len(recordings), dtype="U10")
     for part, index in parts.index.items():
         of_part[index] = part
     stimuli = np.full(len(recordings), "all") if recordings.stimuli is None else recordings.stimuli
-    table = pd.DataFrame({"subject": recordings.subjects, "stimulus": stimuli, "part": of_part})
-    table = table.groupby(["subject", "stimulus", "part"]).size().reset_index(name="sequences")
-    with left:
-        st.markdown("Models learn from **training** people, are tuned on **validation** people and are judged on "
-                    "**test** people, whom nothing has seen. No person is in two parts.")
-        counts = parts.table()
-        apart = counts.set_index("part")["sequences"]["left out"] > 0
-        if apart:
-            st.markdown("Here training and test share no **stimulus** either, so that nobody is known by what they "
-                        "watched; sequences that would break this are left out.")
-        st.caption("The split depends on the names and the seed alone.")
-    with right:
-        chart(split_map(table), "data-split", "People by stimuli: " + ", ".join(
-            f"{row.part} {row.subjects} people, {row.sequences} sequences" for row in counts.itertuples()) + ".", table)
+    shown = pd.DataFrame({"subject": recordings.subjects, "stimulus": stimuli, "part": of_part})
+    shown = shown.groupby(["subject", "stimulus", "part"]).size().reset_index(name="sequences")
+    st.markdown("Models learn from **training** people, are tuned on **validation** people and are judged on "
+                "**test** people, whom nothing has seen. No person is in two parts.")
+    counts = parts.table()
     st.dataframe(counts[["part", "subjects", "sequences", "stimuli"]], hide_index=True, width="content")
+    if counts.set_index("part")["sequences"]["left out"] > 0:
+        st.markdown("Here training and test share no **stimulus** either, so that nobody is known by what they "
+                    "watched; sequences that would break this are left out.")
+    chart(split_map(shown, named(recordings.people)), "data-split", "People by stimuli: " + ", ".join(
+        f"{row.part} {row.subjects} people, {row.sequences} sequences" for row in counts.itertuples()) + ".", shown)
+    st.caption("The split depends on the names and the seed alone.")
 
 
 def _split(data):
@@ -234,8 +231,8 @@ def recipe_view(data: str) -> None:
                     f"{len(values) / seen.rate:.2f} s, {len(seen.channels)} channels at {seen.rate:g} Hz")
         _drawn(values, seen.channels, seen.rate, colour, "data-after", _channels(seen.channels, "data_seen_channels"))
     st.markdown(f"**The {fitted.recipe.domain} recipe**: its statistics are those of the training people alone.")
-    st.dataframe(pd.DataFrame([{"option": name, "value": _said(value), "meaning": MEANING[name]}
-                               for name, value in asdict(fitted.recipe).items()]), hide_index=True)
+    table(pd.DataFrame([{"option": name, "value": _said(value), "meaning": MEANING[name]}
+                        for name, value in asdict(fitted.recipe).items()]), "The options of the recipe")
 
 
 def _drawn(values, channels, rate, colour, key, names) -> None:

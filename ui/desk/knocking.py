@@ -43,7 +43,7 @@ def show_knocking(scene: Scene) -> None:
     """
     st.subheader("Knock", anchor=False)
     buttons, answer = st.container(horizontal=True, gap="small"), st.container()
-    left, right = st.columns([1, 1.6], gap="medium")
+    left, right = st.columns([1, 1.2], gap="medium")
     with left:
         n = choose_n()
         visitor = choose_visitor(scene, n)

@@ -20,7 +20,7 @@ VIEWS = {"desk": "Desk", "audience": "Audience", "log": "Log"}
 
 
 def show_desk(scene: Scene) -> None:
-    left, right = st.columns([3, 2], gap="large")
+    left, right = st.columns(2, gap="large")
     with right:
         show_enrolling(scene)
     with left:

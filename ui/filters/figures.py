@@ -50,8 +50,9 @@ def overview(aucs: np.ndarray, shown: np.ndarray, means: dict[str, np.ndarray], 
              "textposition": "middle right", "text": [f"<b>{k + 1}</b> · {aucs[k]:.2f}" for k in shown],
              "showlegend": False}
     hidden = {"visible": False, "fixedrange": True}
+    titles = [{"text": "", "x": x, "y": 1, "xref": "paper", "yref": "paper", "showarrow": False} for x in (0.17, 0.69)]
     return figure([bars | clickable, cells | clickable, *lines, names], height=max(470, 118 * rows), barmode="overlay",
-                  bargap=0.15, dragmode=False,
+                  bargap=0.15, dragmode=False, annotations=titles, meta={"panels": 2},    # on a phone stacked
                   xaxis={"title": "filter, best first", "type": "category", "domain": [0, 0.34],
                          "showticklabels": len(aucs) <= 40}, yaxis={"title": "AUC of the filter alone"},
                   xaxis2={"range": [0, columns], "domain": [0.38, 1], "anchor": "y2", **hidden},

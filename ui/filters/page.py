@@ -31,12 +31,15 @@ def show() -> None:
     @st.fragment
     def explore() -> None:
         """All that follows p, M and the people; of the page only this is drawn again."""
-        chosen = choose_people("People in colour", people, people[:5], "filters_people", max_selections=8,
-                               help="None of them was seen in training. The ranking uses all test people.")
-        row = st.container(horizontal=True, gap="medium", vertical_alignment="top")
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
+        of_filter, of_view = row.container(width=150), row.container(width="content")
+        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
         with row:
             p = choose_p(gallery.p, width=WIDE)
             points = choose_points(gallery, width=WIDE)
+        with row.popover("People", icon=":material/group:"):
+            chosen = choose_people("People in colour", people, people[:5], "filters_people", max_selections=8,
+                                   help="None of them was seen in training. The ranking uses all test people.")
         try:
             found = ranking_of(str(entry.folder), entry.card["sha256"], points, p, test)
         except ValueError as error:
@@ -52,11 +55,10 @@ def show() -> None:
         best_first = np.argsort(-found.aucs, kind="stable")
         options = (best_first + 1).tolist()
         forget_unknown("filter", options)
-        row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-        number = row.selectbox("Filter, best first", options, key="filter", width=150, **KEPT, format_func=(
+        number = of_filter.selectbox("Filter, best first", options, key="filter", **KEPT, format_func=(
             lambda each: str(each) if gallery.pyramid == "1" else gallery.filter_name(each - 1)))
-        view = row.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
-                                      key="filters_view", label_visibility="collapsed", width="content", **KEPT)
+        view = of_view.segmented_control("View", list(VIEWS), format_func=VIEWS.get, default="all", required=True,
+                                         key="filters_view", label_visibility="collapsed", width="content", **KEPT)
         if view == "all":
             all_of_them(gallery, found, chosen, best_first, points, p)
         elif view == "one":

@@ -23,12 +23,13 @@ THIN = 40                # sequences of one person that are drawn
 def all_of_them(gallery: Gallery, found: Ranking, chosen: list[str], best_first: np.ndarray,
                 points: int | None, p: float) -> None:
     """Every filter's AUC, and small pictures of the best; a click shows one large."""
+    picture = st.container()                      # first, so that it stands beside the knobs that change it
+    shown = best_first[:BEST] if st.toggle(f"Only the best {BEST}", True, key="filters_best", **KEPT) else best_first
     st.markdown("The network turns a recording into filters; of each we keep the whole distribution over the "
                 "recording, as a quantile function. A filter is good where lines of different colours lie apart.")
-    st.latex(rf"\mathrm{{AUC}}_k = P\big(W_{{{p:g}}}(\bar Q_k^{{\,\text{{one}}}}, "
-             rf"\bar Q_k^{{\,\text{{same person}}}}) < "
-             rf"W_{{{p:g}}}(\bar Q_k^{{\,\text{{one}}}}, \bar Q_k^{{\,\text{{another}}}})\big)")
-    shown = best_first[:BEST] if st.toggle(f"Only the best {BEST}", True, key="filters_best", **KEPT) else best_first
+    st.latex(rf"\begin{{aligned}} \mathrm{{AUC}}_k = P\big(\, &W_{{{p:g}}}(\bar Q_k^{{\,\text{{one}}}}, "
+             rf"\bar Q_k^{{\,\text{{same person}}}}) \\ < \; &W_{{{p:g}}}(\bar Q_k^{{\,\text{{one}}}}, "
+             r"\bar Q_k^{\,\text{another}})\,\big) \end{aligned}")
     test, colours = gallery.part("test"), colours_of(gallery.people)
     seen = test.embeddings(points)
     values, levels = seen.values.numpy(), seen.levels.numpy()
@@ -41,9 +42,10 @@ def all_of_them(gallery: Gallery, found: Ranking, chosen: list[str], best_first:
     def picked(point: dict) -> None:
         st.session_state.update(filter=int(np.ravel(point["customdata"])[0]), filters_view="one")
 
-    chart(overview(found.aucs, shown, means, levels, colours), "filters-all",
-          f"Bars: AUC of each of {len(best_first)} filters alone. Small pictures of {len(shown)} filters: the mean "
-          f"quantile function of {len(chosen)} people in each", means_table, on_click=picked)
+    with picture:
+        chart(overview(found.aucs, shown, means, levels, colours), "filters-all",
+              f"Bars: AUC of each of {len(best_first)} filters alone. Small pictures of {len(shown)} filters: the mean "
+              f"quantile function of {len(chosen)} people in each", means_table, on_click=picked)
     st.caption(f"{AUC_KINDS['all pairs']} Measured on {found.sequences} sequences of {found.people} test people, "
                f"{found.genuine:,} genuine and "
                f"{found.imposters:,} imposter pairs; 0.5 is guessing. The best filter alone reaches "

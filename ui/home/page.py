@@ -26,8 +26,8 @@ TOUR = {
     "pages/results.py": ("table_chart", "All methods side by side, with intervals: does the paper hold?"),
 }
 INTRODUCTION = """
-A network turns a recording of gait, gaze, EEG or a signature into streams of numbers. **QP-WL** keeps each stream's whole
-distribution as a *quantile function* and compares two recordings by the *Wasserstein distance*: how far the one
+A network turns a recording of gait, gaze, EEG or a signature into streams of numbers. **QP-WL** keeps each stream's
+whole distribution as a *quantile function* and compares two recordings by the *Wasserstein distance*: how far the one
 distribution must be moved to become the other.
 """
 FIRST = "**Start here:** press *Another pair*, and see whether a person is nearer to themselves than to a stranger."
