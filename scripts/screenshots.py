@@ -18,7 +18,7 @@ from tests.support.places import ROOT
 from tests.support.replay import draw
 from tests.support.views import LINKS, SIZES
 
-AUDIENCE = [f"/{page}?present=true" for page in ("sign", "verification", "identification", "desk")]
+AUDIENCE = [f"/{page}?present=true" for page in ("sign", "verification", "identification", "desk", "results")]
 README = {"sign": "light", "quantile_layer": "light", "filters": "dark", "distances": "light", "verification": "light"}
 WIDTH, HEIGHT = 1400, 1000
 PATIENCE = 180            # seconds that a busy machine may take

@@ -1,7 +1,9 @@
 """What is on a page of an AppTest."""
 
+import base64
 import json
 
+import numpy as np
 import plotly.graph_objects as go
 from streamlit.testing.v1 import AppTest
 
@@ -28,3 +30,9 @@ def figures_on(page) -> list[dict]:
     for figure in found:
         go.Figure(figure)
     return found
+
+
+def stored(values) -> list[float]:
+    """Numbers of a figure, as Plotly writes them."""
+    return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist() if isinstance(values, dict) else (
+        list(values))

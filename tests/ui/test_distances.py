@@ -1,6 +1,5 @@
 """The Distances page in every state, its numbers against the core."""
 
-import base64
 import re
 from functools import partial
 
@@ -14,7 +13,7 @@ from qpwl_core.evaluation.trials import auc_by_n, make_trials
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.transport.distances import pairwise_cosine, pairwise_wasserstein, wasserstein
 from tests.support import pages
-from tests.support.pages import figures_on
+from tests.support.pages import figures_on, stored
 from ui.distances.figures import matrices
 from ui.library.models import SHIPPED
 
@@ -100,9 +99,12 @@ def test_over_p_and_m_the_present_setting_lies_on_the_curve():
     for drawn, x in ((over_p, 2.0), (over_m, 16)):
         line = next(t for t in drawn["data"] if t["mode"] == "lines+markers")
         now = next(t for t in drawn["data"] if t.get("name", "").endswith("now"))
-        xs, ys = (np.frombuffer(base64.b64decode(line[axis]["bdata"]), line[axis]["dtype"]) for axis in "xy")
+        xs, ys = (stored(line[axis]) for axis in "xy")
         assert now["x"] == [x]
-        assert now["y"][0] == pytest.approx(ys[list(xs).index(x)])
+        assert now["y"][0] == pytest.approx(ys[xs.index(x)])
+    level = [len({round(y, 9) for y in stored(line["y"])}) == 1 for line in over_p["data"]
+             if line["mode"] == "lines+markers"]
+    assert level == [False, True, True, True], "cosine, Euclid and the other model have no p"
     assert "Click a point" in said(page)
 
 

@@ -165,3 +165,16 @@ def test_a_damaged_file_is_one_sentence(folder, text):
     assert not app.exception
     assert "cannot be read" in app.error[0].value
     assert app.code, "and how to make it again"
+
+
+def test_a_view_asks_for_nothing_that_would_change_nothing():
+    """"n = 5" stood below a control that said n = 1, and a set could be chosen that was not shown."""
+    page = opened()
+    for view, wanted in (("leads", {"results-set", "n"}), ("people", {"results-set"}), ("network", {"results-n"}),
+                         ("knobs", set()), ("enough", set()), ("tuning", set())):
+        page.segmented_control(key="results_view").set_value(view).run()
+        assert not page.exception
+        keys = {each.key for each in [*page.main.selectbox, *page.main.segmented_control]}
+        assert keys & {"results-set", "n", "results-n"} == wanted, view
+        if view in ("network", "knobs", "enough", "tuning"):
+            assert any("10 splits" in each.value for each in page.caption), "on whom these figures rest"

@@ -17,7 +17,7 @@ from qpwl_core.evaluation.trials import auc_by_n
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.transport.distances import pairwise_wasserstein
 from tests.support.matching import trials_of
-from tests.support.pages import figures_on, opened, said
+from tests.support.pages import figures_on, opened, said, stored
 from tests.support.places import ROOT
 from ui.library.comparisons import labels_of
 from ui.library.data import recordings_of
@@ -146,21 +146,10 @@ def test_an_auc_of_the_study_is_the_same_in_all_views_of_results(name):
     assert errors["AUC, people resampled"]["QP-WL"].split()[0] == f"{means['qp-wl', 1]:.4f}"
     page.segmented_control(key="results_view").set_value("curves").run()
     curve = next(trace for trace in figures_on(page)[1]["data"] if trace.get("name") == "QP-WL")
-    assert numbers(curve["y"]) == pytest.approx(means["qp-wl"].tolist(), abs=1e-9)
+    assert stored(curve["y"]) == pytest.approx(means["qp-wl"].tolist(), abs=1e-9)
     page.segmented_control(key="results_view").set_value("leads").run()
     by = means["qp-wl"] - means["mp-npl"]
     sentence = next(text.value for text in page.markdown if "MP-NPL" in text.value.replace("\\", ""))
     digits = [float(number) for number in re.findall(r"0[.]\d{4}", sentence.replace("\\", ""))]
     assert len(digits) == 5, sentence
     assert sorted(digits) == sorted(by.abs().round(4)), sentence
-
-
-def numbers(values) -> list[float]:
-    """What a figure holds, as Plotly writes it."""
-    if isinstance(values, dict):
-        import base64
-
-        import numpy as np
-
-        return np.frombuffer(base64.b64decode(values["bdata"]), values["dtype"]).tolist()
-    return list(values)

@@ -56,6 +56,10 @@ def test_models_without_forgeries_say_that_nobody_tried():
     assert not page.exception
     assert any("nobody tried" in each.value for each in page.info)
     assert page.table[0].value["enrolled and observed"].tolist() == ["the same day", "another day"]
+    page.button(key="tried-signatures").click().run()
+    assert not page.exception
+    assert page.multiselect(key="models").value == ["signature-susig-qp-npl", "signature-susig-qp-wl"]
+    assert not any("nobody tried" in each.value for each in page.info), "an empty view offers the way out of it"
 
 
 def test_forged_scores_are_the_nearest_enrolled_of_whom_they_imitate(entry):

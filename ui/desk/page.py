@@ -34,6 +34,8 @@ def show_desk(scene: Scene) -> None:
 def show_audience(scene: Scene) -> None:
     show_message()
     if not scene.people or not scene.gallery:
+        if presenting():
+            st.markdown("# Whom do we know?")
         show_enrolled(scene)
         return
     stage, below = st.container(), st.expander("Threshold and number of sequences", icon=":material/tune:")

@@ -9,7 +9,7 @@ import streamlit as st
 
 from ui.distances.views import Shown
 from ui.library.models import Entry, distinct_titles, entries, gallery_of
-from ui.library.tuning import has_order, over_p, over_points, resampled_by
+from ui.library.tuning import has_order, over_p, over_points, resampled_by, without_p
 from ui.shell.charts import chart
 from ui.shell.controls import forget_unknown
 from ui.shell.curves import over_setting
@@ -43,11 +43,13 @@ def over_p_and_m(shown: Shown) -> None:
     left, right = st.columns(2, gap="medium")
     with left:
         st.markdown(f"**AUC over p**, at {'the learned levels' if learned else f'M = {m_now}'}")
-        ordered = {label: entry for label, entry in others.items() if has_order(entry)}
         tables = {by_w: over_p(*shown.key, "wasserstein", shown.points)}
-        tables |= {label: over_p(*key_of(entry), None, None) for label, entry in ordered.items()}
+        tables |= {name: without_p(*shown.key, name.lower(), shown.points, shown.inner)
+                   for name in ("Cosine", "Euclidean")}
+        tables |= {label: (over_p if has_order(entry) else without_p)(*key_of(entry), None, None)
+                   for label, entry in others.items()}
         present = {by_w: (shown.p, now)} | {label: (gallery_of(entry).p, theirs[label])
-                                            for label, entry in ordered.items()}
+                                            for label, entry in others.items() if has_order(entry)}
         chart(over_setting(tables, looks, "p", "order p", present), "distances-over-p",
               f"AUC over p from 1 to 8; now p = {shown.p:g}, {now:.3f}", lambda: together(tables), on_click=to_p)
     with right:
@@ -64,7 +66,7 @@ def over_p_and_m(shown: Shown) -> None:
     if learned:
         st.caption("A diamond on the right: a model as it is, at the levels it learned; the curve is at even ones.")
     st.caption("Nearest of the enrolled, n = 1, mean of ten draws, all test people and their sequences. Other models: "
-               "dotted, by the distance that each was trained for, with its own p.")
+               "dotted, by the distance that each was trained for, with its own p. What has no p is a level line.")
     what_the_study_found("no")
 
 

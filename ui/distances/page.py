@@ -94,7 +94,7 @@ def verdict(shown: views.Shown, sure: dict[str, Resampled]) -> None:
         says = f"Cosine separates these people better than {of_w}"
     nearest = min(apart["low"], apart["high"], key=abs)
     barely = "" if apart["low"] <= 0 <= apart["high"] or round(nearest, 3) else (
-        f"; its nearer end is {nearest:+.1g}, so only just")         # what decides is seen, also behind zeros
+        f"; its nearer end is {nearest:+.6f}, so only just")         # what decides is seen, also behind zeros
     aucs = {measure: f"{each.auc:.3f}" for measure, each in sure.items()}
     st.markdown(
         f"**{says}.** AUC {aucs['wasserstein']} against {aucs['cosine']}, Euclidean {aucs['euclidean']}; W minus "

@@ -76,8 +76,8 @@ def signature_models() -> dict[str, Entry]:
             and (gallery_of(entry).parts == "calibration").any()}
 
 
-def choose_signature_model() -> Entry | None:
-    """The model chosen in the sidebar; None, and what to do, where there is none."""
+def choose_signature_model(place=None) -> Entry | None:
+    """The model chosen in the sidebar, or at ``place``; None, and what to do, where there is none."""
     at_hand = signature_models()
     if not at_hand:
         st.info("No model for signatures is at hand. Train one on the page Train, with data of the domain signature.",
@@ -88,8 +88,9 @@ def choose_signature_model() -> Entry | None:
         del st.session_state["sign_model"]
     labels = distinct_titles(at_hand.values())
     first = next((i for i, entry in enumerate(at_hand.values()) if entry.method == "qp-wl"), 0)
-    chosen = st.sidebar.selectbox("Model", list(at_hand), first, format_func=labels.__getitem__, key="sign_model",
-                                  help="Change it, and everything drawn here is embedded again.", **KEPT)
+    chosen = (place or st.sidebar).selectbox("Model", list(at_hand), first, format_func=labels.__getitem__,
+                                             key="sign_model", **KEPT,
+                                             help="Change it, and everything drawn here is embedded again.")
     return at_hand[chosen]
 
 

@@ -68,6 +68,13 @@ def over_p(folder: str, checksum: str, measure: str | None, points: int | None, 
     return _curve("p", [(p, resampled_by(folder, checksum, measure, points, p, True, n)) for p in ORDERS])
 
 
+def without_p(folder: str, checksum: str, measure: str | None, points: int | None, inner: bool = True,
+              n: int = 1) -> pd.DataFrame:
+    """The same of a distance that has no p: as good at every p."""
+    found = resampled_by(folder, checksum, measure, points, None if measure is None else 1.0, inner, n)
+    return _curve("p", [(p, found) for p in ORDERS])
+
+
 def over_points(folder: str, checksum: str, measure: str | None, p: float | None, inner: bool = True,
                 n: int = 1) -> pd.DataFrame:
     """AUC over M even levels, with its interval over people: M, auc, low, high."""

@@ -59,7 +59,7 @@ def attack(table, threshold: float, colours: dict[str, str]) -> go.Figure:
             "hovertemplate": f"%{{y}} {name}: %{{customdata[1]:.4g}} from %{{customdata[0]}}<extra></extra>"})
     return figure(
         traces, margin=MARGIN | {"t": 30}, height=max(300, 70 + 24 * len(table)), showlegend=False,
-        xaxis={"title": "distance to the nearest person enrolled",
+        xaxis={"title": "distance to the nearest",
                "range": [low - 0.08 * (edge - low), edge + 0.75 * (edge - low)]},
         yaxis={"title": "imposter", "type": "category", "categoryorder": "array", "nticks": 100,
                "categoryarray": table["imposter"].tolist()[::-1]},

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
-import streamlit as st
 
 from ui.library.models import gallery_of
 from ui.matching.compared import Compared, first_threshold, span
 from ui.matching.verification_figures import distances_of_kinds, nearest_people
-from ui.shell.charts import chart
 from ui.shell.people import called
-from ui.shell.presenter import balanced, score, visitor_and_seed
+from ui.shell.presenter import NO, YES, Question, balanced, put_question
 from ui.shell.text import plain
 
-YES, NO, NOBODY = "It is them", "It is not", "Nobody of these"
+NOBODY = "Nobody of these"
 MOST = 4                       # people who stand for a guess
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of the audience: answers to choose from, the right one, and what the threshold says."""
-
-    asked: str
-    answers: list[str]
-    right: str
-    decided: str
-    truth: str
 
 
 def verify(models: list[Compared], n: int) -> None:
@@ -42,35 +27,8 @@ def identify(models: list[Compared], n: int) -> None:
 
 def _present(model: Compared, n: int, ask, key: str) -> None:
     """One screen: the question, the buttons, the picture; after Reveal the answer in its place."""
-    revealed = st.session_state.setdefault(key, {})
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        visitor, seed = visitor_and_seed("present")
-        score([given == right for given, right, _ in revealed.values() if given], [d == r for _, r, d in
-              revealed.values()], "Threshold")
     threshold = first_threshold(model, n)
-    question, figure = ask(model, n, visitor, seed, threshold)
-    place = (model.key, n, visitor, seed)
-    heading, buttons = st.container(), st.container(horizontal=True, gap="small")
-    with buttons:
-        for i, answer in enumerate(question.answers, 1):
-            if st.button(answer, key=f"{key}-answer-{i}", shortcut=str(i), disabled=place in revealed):
-                st.session_state[f"{key}-guess"] = place, answer
-        guess = st.session_state.get(f"{key}-guess", (None, None))
-        guess = guess[1] if guess[0] == place else None
-        # A callback runs before the page is drawn again: the score above knows of it, too.
-        st.button("Reveal", key=f"{key}-reveal", type="primary", icon=":material/visibility:", shortcut="Enter",
-                  on_click=revealed.update, args=({place: (guess, question.right, question.decided)},))
-        if place not in revealed:
-            st.markdown(f"Your guess: **{plain(guess)}**." if guess else "What does the audience say?", width="content")
-    with heading:
-        if place in revealed:
-            given = revealed[place][0]
-            st.markdown(f"# :{'green' if question.decided == question.right else 'red'}[{plain(question.decided)}]")
-            said = "" if given is None else f" The audience was {'right' if given == question.right else 'wrong'}."
-            st.markdown(f"**{question.truth}**{said}")
-        else:
-            st.markdown(f"# {question.asked}")
-    chart(figure(threshold if place in revealed else None), f"{key}-picture", question.asked)
+    put_question(key, (model.key, n), "Threshold", lambda visitor, seed: ask(model, n, visitor, seed, threshold))
 
 
 def _drawn(model: Compared, visitor: int, seed: int) -> tuple[bool, int, int, np.random.Generator]:
@@ -93,7 +51,8 @@ def _claim(model: Compared, n: int, visitor: int, seed: int, threshold: float):
     decided = YES if distance <= threshold else NO
     question = Question(f"Visitor {visitor} claims to be {plain(names[people[claimed]])}. Is it them?", [YES, NO],
                         YES if genuine else NO, decided, f"It really was {plain(names[people[person]])}.")
-    return question, lambda at: distances_of_kinds(*model.trials.of(n), distance, at, low, high)
+    return question, lambda shown: distances_of_kinds(*model.trials.of(n), distance, threshold if shown else None, low,
+                                                      high)
 
 
 def _who(model: Compared, n: int, visitor: int, seed: int, threshold: float):
@@ -108,4 +67,5 @@ def _who(model: Compared, n: int, visitor: int, seed: int, threshold: float):
     decided = names[people[near[0]]] if distances[near[0]] <= threshold else NOBODY
     really = f"It really was {plain(names[people[person]])}{'' if enrolled else ', who is not enrolled'}."
     question = Question(f"Visitor {visitor}: who is it?", [*answers, NOBODY], right, decided, really)
-    return question, lambda at: nearest_people([names[people[i]] for i in near], distances[near], at)
+    return question, lambda shown: nearest_people([names[people[i]] for i in near], distances[near],
+                                                  threshold if shown else None)

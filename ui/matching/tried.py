@@ -12,7 +12,7 @@ from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.evaluate import further_scenarios
 from qpwl_core.evaluation.forgeries import KINDS, eer_interval, forged_scores, forgery_trials
 from qpwl_core.models.methods import METHODS
-from ui.library.models import Entry, computing, gallery_of
+from ui.library.models import Entry, computing, entries, gallery_of
 from ui.library.tuning import trials_by
 from ui.matching import verification_figures as figures
 from ui.matching.compared import Compared, choose_focus
@@ -20,7 +20,7 @@ from ui.shell.charts import chart, table
 from ui.shell.frame import KEPT
 
 TRIED = "those who tried"
-ASK = "No forgery is in the galleries of these models: nobody tried. Choose a model for signatures in the sidebar."
+ASK = "No forgery is in the galleries of these models: nobody tried. Models for signatures have people who did."
 WORDS = {"random": "somebody else's signature", "skilled": TRIED, "mixed": "both together"}
 
 
@@ -85,6 +85,12 @@ def those_who_tried(models: list[Compared], n: int, draw: int | None) -> None:
     able = [model for model in models if has_forgeries(model)]
     if not able:
         st.info(ASK, icon=":material/draw:")
+        of_signatures = [entry.id for entry in entries() if entry.kind == "ships" and entry.has_gallery
+                         and entry.card["config"]["domain"] == "signature" and entry.method in ("qp-wl", "qp-npl")]
+        if of_signatures and st.button("Show models for signatures", type="primary", icon=":material/draw:",
+                                       key="tried-signatures", on_click=st.session_state.update,
+                                       kwargs={"models": of_signatures}):
+            st.rerun()                           # the models are chosen outside of what this button draws again
         days(models)
         return
     st.markdown("Everyone else on this page merely *is* another person. These people **tried**: they watched somebody "

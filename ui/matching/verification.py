@@ -8,7 +8,7 @@ import streamlit as st
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.trials import RATES, at_threshold, same_fmr
 from ui.library.models import gallery_of
-from ui.library.tuning import has_order, over_p, over_points
+from ui.library.tuning import has_order, over_p, over_points, without_p
 from ui.matching import verification_figures as figures
 from ui.matching.compared import (
     Compared,
@@ -91,7 +91,7 @@ def over_p_and_m(models: list[Compared], n: int, draw: int | None) -> None:
     able = [model for model in models if gallery_of(model.entry).model_levels is not None]
     orders = [model for model in able if has_order(model.entry)]
     if left_out := [plain(model.label) for model in models if model not in orders]:
-        st.caption(f"Not over p, which means nothing to a cosine: {', '.join(left_out)}. Only quantiles have an M.")
+        st.caption(f"A cosine has no p, so its line is level: {', '.join(left_out)}. Only quantiles have an M.")
     now = {model.label: summary_of(model.key, n)[0]["auc"][n - 1] for model in models}
     learned = {model.label: len(gallery_of(model.entry).model_levels) - 2 for model in able}
 
@@ -103,8 +103,9 @@ def over_p_and_m(models: list[Compared], n: int, draw: int | None) -> None:
 
     left, right = st.columns(2, gap="medium")
     with left:
-        tables = {model.label: over_p(*model.key[:2], None, model.points, n) for model in orders}
-        if tables:
+        tables = {model.label: over_p(*model.key[:2], None, model.points, n) if model in orders else
+                  without_p(*model.key[:2], None, model.points, n=n) for model in models}
+        if orders:
             st.markdown("**AUC over p**")
             present = {model.label: (model.p or gallery_of(model.entry).p, now[model.label]) for model in orders}
             chart(over_setting(tables, looks, "p", "order p", present), "verification-over-p",

@@ -11,6 +11,8 @@ from ui.results import study as results
 from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
+from ui.shell.controls import WIDE
+from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
 AXES = {"points": "M, levels of the quantile layer", "p": "p, order of the distance",
@@ -28,6 +30,26 @@ def frame_of(chosen: Chosen, name: str) -> tuple[pd.DataFrame, dict]:
     return pd.DataFrame(found.get(name, [])), found
 
 
+def which_study(chosen: Chosen, study: dict) -> None:
+    """On whom a view rests, where that is another study than the one of the main table, so that its figures differ."""
+    if study is chosen.study:
+        return
+    sets = ". ".join(f"**{plain(about['title'])}**: {plain(about['people'])}" for about in study["sets"].values())
+    st.caption(f"From the study that is being made now. {sets}. The main table is of an earlier one with fewer splits, "
+               "so an AUC here may differ from the one there.")
+
+
+def choose_set(study: dict, names: list[str]) -> str:
+    """One of the sets that a view has something of."""
+    if st.session_state.get("results-of") not in (None, *names):
+        del st.session_state["results-of"]
+    if len(names) == 1:
+        st.markdown(f"**{plain(study['sets'][names[0]]['title'])}.**")
+        return names[0]
+    return st.selectbox("Data", names, key="results-of", width=WIDE, format_func=lambda i: study["sets"][i]["title"],
+                        **KEPT)
+
+
 def nothing_yet(what: str) -> None:
     """What to do where no cell was made for a view."""
     st.info(f"The study that ships has not asked {what} yet. What there is to train, and how long it takes:",
@@ -41,10 +63,10 @@ def network(chosen: Chosen) -> None:
     if not len(found):
         nothing_yet("what the network adds")
         return
-    sets = list(dict.fromkeys(found["set"]))
-    for name in [chosen.name] if chosen.name in sets else sets:
+    for name in dict.fromkeys(found["set"]):
         about = study["sets"][name]
         st.markdown(f"**{plain(about['title'])}.** {plain(' '.join(about['adds']))}")
+    which_study(chosen, study)
     steps = pd.DataFrame(study.get("recipes", []))
     left, right = st.columns(2, gap="large")
     with left:
@@ -81,6 +103,7 @@ def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
     if not len(found):
         nothing_yet(asked)
         return
+    which_study(chosen, study)
     for column, what in zip(st.columns(2, gap="large"), whats, strict=True):
         rows = found[found["what"] == what]
         rows = rows.assign(title=[study["sets"][i]["title"] for i in rows["set"]])
@@ -98,10 +121,9 @@ def others(chosen: Chosen) -> None:
     if not len(days) and not len(forged):
         nothing_yet("about other sessions and forgers")
         return
-    names = list(dict.fromkeys([*(days["set"] if len(days) else ()), *(forged["set"] if len(forged) else ())]))
-    name = chosen.name if chosen.name in names else names[0]
-    without = "" if name == chosen.name else f" {chosen.about['title']} has neither sessions nor forgeries, so far."
-    st.markdown(f"**{plain(study['sets'][name]['title'])}.**{plain(without)}")
+    which_study(chosen, study)
+    name = choose_set(study, list(dict.fromkeys([*(days["set"] if len(days) else ()),
+                                                 *(forged["set"] if len(forged) else ())])))
     left, right = st.columns(2, gap="large")
     with left:
         rows = days[(days["set"] == name) & (days["n"] == 1)] if len(days) else days
@@ -150,10 +172,9 @@ def tuning(chosen: Chosen) -> None:
     if not len(found):
         nothing_yet("for the best settings of each method")
         return
-    sets = list(dict.fromkeys(found["set"]))
-    name = chosen.name if chosen.name in sets else sets[0]
-    st.markdown(plain(study["tuning"] + ("" if name == chosen.name else
-                                         f" {chosen.about['title']} was not tuned yet; this is another set.")))
+    st.markdown(plain(study["tuning"]))
+    which_study(chosen, study)
+    name = choose_set(study, list(dict.fromkeys(found["set"])))
     rows, judged_by = [], "score" if "score" in found else "auc"   # a study of before signatures were tuned
     for method, part in found[found["set"] == name].groupby("method", sort=False):
         scores, won = part.groupby("attempt")[judged_by].mean(), set(part[part["chosen"]]["attempt"])

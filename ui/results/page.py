@@ -21,8 +21,9 @@ VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and 
          "network": ("What the network adds", beside.network), "knobs": ("M and p", beside.knobs),
          "enough": ("How much is enough", beside.enough), "others": ("Another day, and forgers", beside.others),
          "budget": ("The paper's budget", beside.papers), "tuning": ("Tuning", beside.tuning)}
-BESIDE = ("network", "knobs", "enough", "others", "budget", "tuning")      # all methods: there are none to choose
-SETTLED = BESIDE[1:]                                                       # and n is what the view says
+# What each view lets one choose: nothing that would change nothing. Those beside the main table choose for themselves.
+CHOICES = {"leads": ("set", "n", "methods"), "table": ("set", "n", "methods"), "curves": ("set", "n", "methods"),
+           "people": ("set", "methods"), "network": ("one or five",)}
 
 
 def show() -> None:
@@ -45,7 +46,7 @@ def show() -> None:
         return
     view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
                                 required=True, key="results_view", label_visibility="collapsed", **KEPT)
-    chosen = choose(study, view)
+    chosen = choose(study, CHOICES.get(view, ()))
     VIEWS[view][1](chosen)
     st.divider()
     results.downloads()
@@ -72,32 +73,36 @@ def present(study: dict) -> None:
                                     required=True, key="results_view", label_visibility="collapsed", **KEPT)
     stage, below = st.container(), st.expander("Data, methods and n", icon=":material/tune:")
     with below:
-        chosen = choose(study, view)
+        chosen = choose(study, CHOICES.get(view, ()))
     with stage:
         st.markdown(f"# {VIEWS[view][0]}")
         VIEWS[view][1](chosen)
 
 
-def choose(study: dict, view: str) -> views.Chosen:
-    """The set and, where the view follows them, n and the methods that are looked at."""
+def choose(study: dict, choices: tuple[str, ...]) -> views.Chosen:
+    """The set, n and the methods that are looked at, of which ``choices`` can be chosen."""
     sets = study["sets"]
     if st.session_state.get("results-set") not in sets:
         st.session_state.pop("results-set", None)
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
-    with row:
-        name = st.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], width=WIDE,
-                            **KEPT)
-        n = 1 if view in SETTLED else st.segmented_control(
-            "Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True, width="content",
-            help=help_for("n"), **KEPT)
-    here = [row for row in study["verification"] if row["set"] == name]
-    methods = list(dict.fromkeys(row["method"] for row in here))
+    name, n = next(iter(sets)), 1
+    if "set" in choices:
+        name = row.selectbox("Data", list(sets), key="results-set", format_func=lambda i: sets[i]["title"], width=WIDE,
+                             **KEPT)
+    if "n" in choices:
+        n = row.segmented_control("Sequences observed, n", [1, 2, 3, 4, 5], default=1, key="n", required=True,
+                                  width="content", help=help_for("n"), **KEPT)
+    elif "one or five" in choices:
+        n = row.segmented_control("Sequences observed, n", [1, 5], default=1, key="results-n", required=True,
+                                  width="content", help=help_for("n"), **KEPT)
+    here = [each for each in study["verification"] if each["set"] == name]
+    methods = list(dict.fromkeys(each["method"] for each in here))
     chosen = methods
-    if view not in BESIDE:
+    if "methods" in choices:
         with row.popover("Methods", icon=":material/checklist:"):
             chosen = st.multiselect("Methods", methods, methods, key=f"results-methods-{name}", **KEPT,
                                     format_func=lambda m: study["methods"][m], placeholder="all of them") or methods
-    return views.Chosen(study, name, chosen, n, pd.DataFrame([row for row in here if row["method"] in chosen]))
+    return views.Chosen(study, name, chosen, n, pd.DataFrame([each for each in here if each["method"] in chosen]))
 
 
 def no_study() -> None:

@@ -10,15 +10,18 @@ from ui.library.models import Entry, gallery_of
 from ui.library.signatures import book, choose_signature_model
 from ui.shell.controls import WIDE, choose_p, choose_points
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.presenter import presenter_switch, presenting
 from ui.shell.text import plain
 from ui.sign.judging import Settings
 from ui.sign.keep import show_keep
 from ui.sign.movement import show_movement
 from ui.sign.neighbour import show_neighbour
+from ui.sign.presenter import present
 from ui.sign.strangers import show_strangers
 from ui.sign.you import show_you
 
 STEPS = {"you": "1 You", "neighbour": "2 Your neighbour", "strangers": "3 Strangers", "movement": "4 Your own data set"}
+STAGE = {"visitors": "Visitors of the gallery", "you": "One of you", "neighbour": "And a forger"}
 RATES = [0.01, 0.02, 0.05, 0.1, 0.2, 0.3]
 PRIVACY = (":material/lock: What you draw stays in this session and is gone when you close or reload the page. Nothing "
            "is kept unless you enrol at the desk, and the desk keeps numbers about how you moved, never the line. "
@@ -27,13 +30,19 @@ PRIVACY = (":material/lock: What you draw stays in this session and is gone when
 
 def show() -> None:
     """The whole page."""
-    setup_page("Sign", "Can someone else be you?")
+    setup_page("Sign", "Can someone else be you?", bare=presenting())
+    presenter, place = presenter_switch(), None
+    if presenter:
+        stage, place = st.container(), st.expander("Model, p, M and the line", icon=":material/tune:")
     try:
-        entry = choose_signature_model()
+        entry = choose_signature_model(place)
     except FileError as error:
         st.error(plain(str(error)), icon=":material/error:")
         return
     if entry is None:
+        return
+    if presenter:
+        before_an_audience(entry, stage, place)
         return
 
     @st.fragment
@@ -59,6 +68,27 @@ def show() -> None:
         show_keep(entry, PRIVACY)
 
     walk()
+
+
+@st.fragment
+def before_an_audience(entry: Entry, stage, below) -> None:
+    """One screen: a visitor to guess, or one of those who watch signs and the next one forges."""
+    with below:
+        settings = choose_settings(entry)
+    with stage:
+        who = st.segmented_control("Who signs", list(STAGE), format_func=STAGE.get, default="visitors", required=True,
+                                   key="sign_stage", label_visibility="collapsed", **KEPT)
+        try:
+            if who == "visitors":
+                present(settings)
+            elif who == "neighbour" and len(book().yours) > 1:
+                st.markdown("# Who can be you?")
+                show_neighbour(settings, PRIVACY)
+            else:
+                st.markdown("# Are you yourself?")
+                show_you(settings, PRIVACY)
+        except (FileError, ValueError) as error:
+            st.error(f"This model cannot judge it: {plain(str(error))}.", icon=":material/error:")
 
 
 def choose_settings(entry: Entry) -> Settings:

@@ -61,14 +61,19 @@ def _your_door(settings: Settings, test: Gallery, names: dict[str, str]) -> None
     show_line(found, settings)
 
 
-def _their_door(settings: Settings, test: Gallery, names: dict[str, str], door: str) -> None:
-    """Enrol five signatures of a held-out person; they, their forgers and strangers knock."""
+def at_the_door(test: Gallery, door: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Of a held-out person: what is enrolled, of the first day; what is left of theirs; what forges them. Indices."""
     own = np.flatnonzero((test.subjects == door) & ~test.is_forgery)
     sessions = sessions_of(test.stimuli)
     first = own[sessions[own] == sessions[own].min()] if sessions is not None else own
     held = first[:min(ENROLLED, max(1, len(own) - 1))]
-    left = np.setdiff1d(own, held)
     forged = np.flatnonzero(test.imitates == door) if test.imitates is not None else np.array([], int)
+    return held, np.setdiff1d(own, held), forged
+
+
+def _their_door(settings: Settings, test: Gallery, names: dict[str, str], door: str) -> None:
+    """Enrol five signatures of a held-out person; they, their forgers and strangers knock."""
+    held, left, forged = at_the_door(test, door)
     others = np.flatnonzero((test.subjects != door) & ~test.is_forgery)
     enrolled, rows, counts = test.select(held), [], {}
     for kind, index, colour in (("the owner", left, GENUINE), ("forgers", forged, IMPOSTER),

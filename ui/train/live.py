@@ -216,6 +216,8 @@ def compare() -> None:
     at_hand = runs_of("train")
     if len(at_hand) < 2:
         st.info("To compare, train at least twice: with another p, say, or another method.", icon=":material/compare:")
+        st.button("Train a model", type="primary", icon=":material/model_training:", key="train_to_compare",
+                  on_click=st.session_state.update, kwargs={"train_view": "New run"})
         return
     latest = [name for name, job in at_hand.items() if job.curve()][:4]
     if "train_compared" in st.session_state:                   # some may be deleted by now
