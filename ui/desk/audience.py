@@ -15,7 +15,7 @@ from ui.desk.verdict import show_functions, show_ladder, show_truth, show_verdic
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.palette import COLOURS
-from ui.shell.presenter import balanced, score, visitor_and_seed
+from ui.shell.presenter import balanced, presenting, score, visitor_and_seed
 
 STRANGER = "a stranger"
 LETTERS = "ABCDEFGH"          # the nearest so many people stand for a guess
@@ -71,6 +71,11 @@ def drawn_visitor(gallery: dict[str, Sequences], enrolled: Enrolled, n: int, vis
     return (person, known.get(person), presented) if len(presented) else None
 
 
+def headline() -> str:
+    """As large as there is room for: beside a sidebar and below a title, everything still stands on one screen."""
+    return "#" if presenting() else "##"
+
+
 def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, revealed: dict) -> None:
     """Everything but names, threshold and verdict; the guess and its button stand above the pictures."""
     letters = list(LETTERS[:len(decision.names)])
@@ -79,7 +84,7 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, 
     letter_of = dict(zip(nearest, letters, strict=True))
     masked = [letter_of[name] for name in decision.names[:len(letters)]]
     colours = {letter: COLOURS[i % len(COLOURS)] for i, letter in enumerate(letters)}
-    st.markdown("# Who is it?")
+    st.markdown(f"{headline()} Who is it?")
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         for i, answer in enumerate((*letters, STRANGER), 1):
             if st.button(answer, key=f"desk-guess-{i}", shortcut=str(i)):
@@ -108,7 +113,7 @@ def _ask(desk: Desk, decision: Decision, known_as: str | None, truth: str, key, 
 
 def _reveal(desk, decision, colours, person, known_as, revealed) -> None:
     guessed_right = list(revealed.values())[-1][0]
-    show_verdict(decision, large=True)
+    show_verdict(decision, headline())
     show_truth(decision, called(person), known_as)
     with st.container(horizontal=True, vertical_alignment="center"):
         if guessed_right is not None:

@@ -13,7 +13,7 @@ from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.database import Desk
 from ui.desk.scene import Scene, Sequences, keep_among, of_data
 from ui.desk.signing import show_signing, takes_signatures
-from ui.library.data import OWN, available_data, fits, recordings_for, take_upload
+from ui.library.data import OWN, available_data, fits, recordings_for, short_name, take_upload
 from ui.library.models import Entry
 from ui.shell.controls import choose_person
 from ui.shell.frame import KEPT
@@ -70,7 +70,8 @@ def show_enrolled(scene: Scene) -> None:
         if scene.gallery and st.button("Enrol three people", type="primary", icon=":material/bolt:", key="desk-three"):
             attempt(enrol_three, scene.desk, scene.gallery)
         return
-    st.dataframe(pd.DataFrame([vars(person) for person in scene.people]), hide_index=True,
+    people = pd.DataFrame([vars(person) for person in scene.people])
+    st.dataframe(people.assign(added=people["added"].astype(str).str[5:16].str.replace("T", " ")), hide_index=True,
                  height=min(40 + 35 * len(scene.people), 320),
                  column_config={"name": "Name", "sequences": "Sequences", "added": "Since (UTC)", "origin": "From"})
     with st.popover("Remove someone", icon=":material/person_remove:", key="desk-way-out"):
@@ -126,7 +127,8 @@ def choose_data(entry: Entry, key: str) -> tuple[str, Sequences, str] | None:
                     "Data page.", icon=":material/database:")
             return None
         keep_among(f"{key}-data", list(at_hand))
-        data = st.selectbox("Data", list(at_hand), format_func=at_hand.get, key=f"{key}-data", **KEPT)
+        data = st.selectbox("Data", list(at_hand), format_func=short_name, key=f"{key}-data", **KEPT)
+        st.caption(plain(at_hand[data].partition(" · ")[2]))
         people = recordings_for(data).people
         keep_among(f"{key}-subject", people)
         subject = choose_person("Person", people, f"{key}-subject")

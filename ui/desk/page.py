@@ -53,7 +53,10 @@ def show_log(scene: Scene) -> None:
                 icon=":material/history:")
         return
     table = pd.DataFrame(rows).drop(columns="model")
-    st.dataframe(table.assign(decided=table["decided"].fillna("rejected")), hide_index=True,
+    table = table.assign(decided=table["decided"].fillna("rejected"), time=table["time"].str[:19].str.replace("T", " "))
+    first = ["decided", "truth", "guess", "claimed"]             # what is asked first; a grid scrolls to the rest
+    table = table[first + [column for column in table if column not in first]]
+    st.dataframe(table.fillna(dict.fromkeys(("truth", "guess", "claimed"), "")), hide_index=True,
                  height=min(40 + 35 * len(rows), 600))
     st.caption(f"The last {len(rows)} decisions with this model, the newest first; times are UTC. The export has all.")
     st.download_button("Export (CSV)", scene.desk.log_csv, "decisions.csv", "text/csv", on_click="ignore",

@@ -102,7 +102,7 @@ def signing_live(scene: Scene, n: int, threshold: float) -> None:
     shown = st.session_state.get("desk_live_shown") == drawings[-1].token
     with right:
         if shown:
-            show_verdict(decision, large=True)
+            show_verdict(decision, "#")
             show_ladder(decision, dict.fromkeys(decision.names, "#999999") | scene.colours, "desk-live-ladder", True)
         else:
             st.markdown("## Who is it?")

@@ -16,10 +16,10 @@ from ui.shell.text import plain
 SHOWN = 25       # people on the ladder; beyond them it is too long to read
 
 
-def show_verdict(decision: Decision, large: bool = False) -> None:
-    """Accepted or rejected, in large letters and the formula with its numbers."""
+def show_verdict(decision: Decision, size: str = "###") -> None:
+    """Accepted or rejected, in letters of this ``size`` and the formula with its numbers."""
     mark, colour = ("check_circle", "green") if decision.accepted else ("block", "red")
-    st.markdown(f"{'#' if large else '###'} :{colour}[:material/{mark}: {plain(decision.verdict)}]")
+    st.markdown(f"{size} :{colour}[:material/{mark}: {plain(decision.verdict)}]")
     sign = r"\le" if decision.accepted else ">"
     left = r"\min_j d_j" if decision.claimed is None else "d_j"
     st.latex(rf"{left}({decision.n}) = {decision.distance:.4g} \;{sign}\; {decision.threshold:.4g}"

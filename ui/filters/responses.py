@@ -14,7 +14,7 @@ from qpwl_core.models.model import Model
 from qpwl_core.models.responses import LONGEST, shortened
 from ui.filters.figures import firing
 from ui.library import elsewhere
-from ui.library.data import available_data, domain_for, recordings_for, title_of
+from ui.library.data import available_data, domain_for, recordings_for, short_name, title_of
 from ui.library.models import Entry, model_of
 from ui.shell.charts import chart
 from ui.shell.controls import WIDE, choose_person, forget_unknown
@@ -73,7 +73,7 @@ def _controls(entry: Entry, model: Model, fits: dict[str, str]) -> tuple[Recordi
     """One recording, where it is from, the quantile r and the channels to draw."""
     row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
     forget_unknown("filters_data", list(fits))
-    data = row.selectbox("Recordings", list(fits), format_func=fits.get, key="filters_data", width=WIDE, **KEPT)
+    data = row.selectbox("Recordings", list(fits), format_func=short_name, key="filters_data", width=WIDE, **KEPT)
     recordings = recordings_for(data)
     split = entry.card.get("split") or {}
     people = sorted(recordings.people, key=lambda person: (person not in split.get("test", []), person))

@@ -75,5 +75,5 @@ def one_large(gallery: Gallery, number: int, chosen: list[str], points: int | No
                  f"distributions. Dotted: the {len(levels) - 2} levels, {where}.")
     right.caption("The means read the other way round: between two levels lies a known share of all frames, so the "
                   "density is that share over the distance of the two quantiles.")
-    st.latex(r"q(x) = \frac{r_{i+1} - r_i}{\bar Q(r_{i+1}) - \bar Q(r_i)} \quad\text{for}\quad "
-             r"\bar Q(r_i) \le x < \bar Q(r_{i+1})")
+    st.latex(r"\begin{gathered} q(x) = \frac{r_{i+1} - r_i}{\bar Q(r_{i+1}) - \bar Q(r_i)} \\[6pt] \text{for } "
+             r"\bar Q(r_i) \le x < \bar Q(r_{i+1}) \end{gathered}")

@@ -54,8 +54,8 @@ def raw() -> None:
         left, right = st.columns(2)
         left.metric(f"{called(people)[one]} to themselves", f"{same:.4f} {unit}", border=True)
         right.metric(f"{called(people)[one]} to {called(people)[other]}", f"{different:.4f} {unit}", border=True)
-        st.latex(rf"W_{{{p:g}}} = \Big(\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|^{{{p:g}}}\,dr\Big)^{{1/{p:g}}}"
-                 rf"\qquad {same:.4f} \;\; \text{{against}} \;\; {different:.4f}")
+        st.latex(rf"\begin{{gathered}} W_{{{p:g}}} = \Big(\int_0^1 \big|\bar Q_1(r) - \bar Q_2(r)\big|^{{{p:g}}}\,dr"
+                 rf"\Big)^{{1/{p:g}}} \\ {same:.4f} \; \text{{ against }} \; {different:.4f} \end{{gathered}}")
         if same < different:
             st.success("The two walks of one person are closer: on this signal they could be told apart.",
                        icon=":material/check_circle:")

@@ -82,6 +82,11 @@ def title_of(data: str) -> str:
     return f"{data} · {dataset.title}" + (" · SIMULATED" if dict(dataset.info).get("simulated") else "")
 
 
+def short_name(data: str) -> str:
+    """The first word of the title, for where there is little room."""
+    return title_of(data).partition(" · ")[0]
+
+
 def recordings_for(data: str) -> Recordings:
     """The Recordings of an id; nobody changes them. What is not at hand is a RecordingsError that says what to do."""
     if not data.startswith(OWN):

@@ -77,8 +77,9 @@ def line(models: list[Compared], n: int, draw: int | None) -> None:
                        "people resampled; of fewer than ten people even the interval is rough. FMR and FNMR came out "
                        "on the test people, who had no part in it.")
     if out:
-        st.latex(rf"d_j({n}) = \tfrac1{{{n}}}\textstyle\sum_{{i=1}}^{{{n}}} \min_{{s \in E_j}} d(s_i, s) \le "
-                 rf"{thresholds[focus.label]:.4g} \;\Rightarrow\; \text{{accepted as }} j")
+        st.latex(rf"\begin{{aligned}} d_j({n}) &= \tfrac1{{{n}}}\textstyle\sum_{{i=1}}^{{{n}}} \min_{{s \in E_j}} "
+                 rf"d(s_i, s) \\ &\le {thresholds[focus.label]:.4g} \;\Rightarrow\; \text{{accepted as }} j "
+                 r"\end{aligned}")
         st.caption("The n observed sequences against the nearest enrolled one of person j, on average.")
     curves_of(models, lists, {label: (each["fmr"], each["fnmr"]) for label, each in came.items()}, n, draw)
 

@@ -132,7 +132,7 @@ def cost_by_level(r: np.ndarray, share: np.ndarray, p: float) -> go.Figure:
 def order_curve(orders: np.ndarray, distances: np.ndarray, largest: float, p: float, here: float) -> go.Figure:
     """W_p over p, with the present p, and the largest difference, which it grows towards."""
     return _figure([
-        _line(orders, distances, "W", SKY, "p = %{x:g}: %{y:.4g}", knots=7),
+        _line(orders, distances, "W", SKY, "p = %{x}: %{y:.4g}", knots=7),
         _line([1, 8], [largest, largest], "largest difference (p → ∞)", FAINT, "%{y:.4g}", 2, "dot"),
         _dots([p], [here], "now", {"color": RED, "size": 12}, "now: %{y:.4g}", showlegend=False),
     ], 360, _axis("order p", [0.9, 8.1]), _axis("distance", [0, (largest or 1.0) * 1.1]))

@@ -73,7 +73,7 @@ def over(table, axis: str, logarithmic: bool) -> go.Figure:
             "name": f"{title}, {way}", "line": {"color": COLOURS[names.index(title) % len(COLOURS)], "dash": WAYS[way]},
             "error_y": {"symmetric": False, "array": (rows["high"] - rows["auc"]).to_numpy(), "thickness": 1,
                         "arrayminus": (rows["auc"] - rows["low"]).to_numpy()},
-            "hovertemplate": "%{x:g}: %{y:.4f}<extra>%{fullData.name}</extra>"})
+            "hovertemplate": "%{x}: %{y:.4f}<extra>%{fullData.name}</extra>"})
     values = sorted(table["value"].unique())
     ticks = {"type": "log", "tickvals": values, "ticktext": [f"{value:g}" for value in values]} if logarithmic else {}
     return figure(traces, margin=MARGIN | {"t": 70}, height=360, xaxis={"title": axis, **ticks},

@@ -77,7 +77,7 @@ def over_setting(tables: dict, looks: dict, name: str, title: str, present: dict
                        "legendgroup": label, "line": looks[label] | {"width": 2.5}, "customdata": x,
                        "marker": {"size": 8, "symbol": symbols[i % len(symbols)]},
                        "text": [f"{a:.3f} to {b:.3f}" for a, b in zip(low, high, strict=True)],
-                       "hovertemplate": f"{label}, {name} = %{{x:g}}<br>AUC %{{y:.4f}}, interval %{{text}}"
+                       "hovertemplate": f"{label}, {name} = %{{x}}<br>AUC %{{y:.4f}}, interval %{{text}}"
                                         "<extra></extra>"})
     for label, (x, auc) in present.items():
         traces.append({"type": "scatter", "x": [x], "y": [auc], "mode": "markers", "showlegend": False,

@@ -135,8 +135,8 @@ def show_why(settings: Settings, mine, last: Drawing, judged: Judged, i: int) ->
     titles = [f"{names.filter_name(int(k))}: {max(float(shares[k]), 0):.0%} of it" for k in order]
     chart(figures.functions(levels, values, other, titles, "yours", last.who), "sign-why",
           f"Quantile functions of three filters: yours, and those of {last.who}")
-    st.latex(rf"d = \sum_k W_{{{settings.p:g}}}\big(\bar Q_k^{{\,\text{{try}}}}, \bar Q_k^{{\,\text{{nearest of "
-             rf"yours}}}}\big) = {total:.3g}, \quad \text{{among yours typically }} "
-             rf"{spread_of(between(settings, mine, mine)):.3g}")
+    st.latex(rf"\begin{{aligned}} d &= \sum_k W_{{{settings.p:g}}}\big(\bar Q_k^{{\,\text{{try}}}}, "
+             rf"\bar Q_k^{{\,\text{{nearest of yours}}}}\big) \\ &= {total:.3g}, \;\text{{ among yours typically }} "
+             rf"{spread_of(between(settings, mine, mine)):.3g} \end{{aligned}}")
     if seen := in_words(last.capture, [drawing.capture for drawing in book().yours]):
         st.markdown("To the eye: " + "; ".join(seen) + ".")

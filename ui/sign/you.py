@@ -96,5 +96,4 @@ def show_pictures(settings: Settings, seen) -> None:
     names = gallery_of(settings.entry)
     chart(figures.functions(levels, values, None, [names.filter_name(int(k)) for k in filters]), "sign-functions",
           f"Quantile functions of three filters, {len(yours)} lines each")
-    st.latex(r"\bar Q_k(r): \text{ a share } r \text{ of what filter } k \text{ gives during your signature lies below "
-             r"this value}")
+    st.markdown(r"$\bar Q_k(r)$: a share $r$ of what filter $k$ gives during your signature lies below this value.")

@@ -74,7 +74,8 @@ def choose_data() -> str:
     if st.session_state.get("data") not in at_hand or st.session_state["data"] == by_default:
         st.session_state.pop("data", None)
     first = list(at_hand).index(TELLING) if TELLING in at_hand else 0
-    data = st.sidebar.selectbox("Data", list(at_hand), first, format_func=title_of, key="data", **KEPT)
+    data = st.sidebar.selectbox("Data set", list(at_hand), first, key="data", **KEPT)          # as on the page Data
+    st.sidebar.caption(plain(title_of(data).partition(" · ")[2]))
     if st.session_state.setdefault("train_domain", domain_for(data)) != domain_for(data):
         st.session_state["train_domain"] = domain_for(data)
         to_preset()
