@@ -25,7 +25,7 @@ def test_from_home_to_the_distances_of_a_model_trained_on_the_way(visit, tmp_pat
         page.wait_for_timeout(500)
         page.screenshot(path=tmp_path / f"{name}.png")
 
-    page.get_by_text("The two recordings of one person are the nearer ones").wait_for()
+    page.get_by_text("The person is nearer to themselves").wait_for()
     shot("1-home")
     go("Data")
     page.get_by_text("How long each person was recorded").wait_for()

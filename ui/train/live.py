@@ -61,7 +61,7 @@ def choose_run(at_hand: dict[str, jobs.Job], key: str) -> jobs.Job:
         st.session_state.pop(key, None)
     running = next((i for i, job in enumerate(at_hand.values()) if job.state == "running"), 0)
     chosen = st.selectbox("Run", list(at_hand), running, key=key, **KEPT, format_func=lambda name:
-                          f"{at_hand[name].spec['title']} · {begun(at_hand[name])}")
+                          f"{begun(at_hand[name])} · {at_hand[name].spec['title']}")     # what differs first
     return at_hand[chosen]
 
 
