@@ -31,23 +31,18 @@ PRIVACY = (":material/lock: What you draw stays in this session and is gone when
 def show() -> None:
     """The whole page."""
     setup_page("Sign", "Can someone else be you?", bare=presenting())
-    presenter, place = presenter_switch(), None
-    if presenter:
-        stage, place = st.container(), st.expander("Model, p, M and the line", icon=":material/tune:")
-    try:
-        entry = choose_signature_model(place)
-    except FileError as error:
-        st.error(plain(str(error)), icon=":material/error:")
-        return
-    if entry is None:
-        return
-    if presenter:
-        before_an_audience(entry, stage, place)
+    presenter = presenter_switch()
+    entry = None if presenter else chosen_model()
+    if entry is None and not presenter:
         return
 
     @st.fragment
     def walk() -> None:
         """All of it: a drawing runs only this again."""
+        if presenter:
+            before_an_audience()
+            return
+        assert entry is not None, "it was chosen above"
         step = st.segmented_control("Step", list(STEPS), format_func=STEPS.get, default="you", required=True,
                                     key="sign_step", label_visibility="collapsed", **KEPT)
         if step == "movement":
@@ -70,10 +65,21 @@ def show() -> None:
     walk()
 
 
-@st.fragment
-def before_an_audience(entry: Entry, stage, below) -> None:
+def chosen_model(place=None) -> Entry | None:
+    """The model, chosen in the sidebar or at ``place``; None, and why, where there is none."""
+    try:
+        return choose_signature_model(place)
+    except FileError as error:
+        st.error(plain(str(error)), icon=":material/error:")
+        return None
+
+
+def before_an_audience() -> None:
     """One screen: a visitor to guess, or one of those who watch signs and the next one forges."""
+    stage, below = st.container(), st.expander("Model, p, M and the line", icon=":material/tune:")
     with below:
+        if (entry := chosen_model(st)) is None:
+            return
         settings = choose_settings(entry)
     with stage:
         who = st.segmented_control("Who signs", list(STAGE), format_func=STAGE.get, default="visitors", required=True,

@@ -50,7 +50,8 @@ def show_progress(count: int) -> None:
                  color="green" if count >= ENOUGH else "blue")
         if count >= ENOUGH:
             st.button("Hand it to your neighbour", type="primary", icon=":material/group:", key="sign-next",
-                      on_click=st.session_state.update, kwargs={"sign_step": "neighbour"})
+                      on_click=st.session_state.update,
+                      kwargs={"sign_step": "neighbour", "sign_stage": "neighbour"})     # also before an audience
 
 
 def show_alike(settings: Settings, seen) -> str:
