@@ -1,6 +1,6 @@
 # make run    set up what is missing and open the app          make test   everything CI checks
 # make setup  the set-up alone                                 make bench  the benchmark table
-# make class  a class on the local network (WORKERS=n)         make class-end  removes what everybody left
+# make class  a class on the local network (WORKERS=n DASK=…)  make class-end  removes what everybody left
 # make screenshots  every page, light and dark, into screenshots/   make docs  the reference, into build/docs
 # make licences     the licence of everything we depend on
 PYTHON ?= python3
@@ -14,18 +14,15 @@ WORKERS ?= 1
 run: .venv/.run
 	$(BIN)/python -m ui.serve --server.port $(PORT)
 
-# Several workers stand behind nginx: Debian's package, installed where it can be.
-class: .venv/.run
-	@if [ "$(WORKERS)" != 1 ] && ! [ -x /usr/sbin/nginx ] && [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nginx-light >/dev/null; fi
-	$(BIN)/python -m scripts.classroom start --workers $(WORKERS) --port $(PORT)
+class: .venv/.run $(if $(filter-out 1,$(WORKERS)),.venv/.nginx)
+	$(BIN)/python -m scripts.classroom start --workers $(WORKERS) --port $(PORT) --dask "$(DASK)"
 
 class-end: .venv/.run
 	$(BIN)/python -m scripts.classroom end
 
 setup: .venv/.run
 
-test: .venv/.dev .venv/.browser .venv/.postgres
+test: .venv/.dev .venv/.browser .venv/.postgres .venv/.nginx
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@# The browser's tests beside all others: two processes of one thread each keep two cores busy, and no more.
@@ -81,4 +78,12 @@ clean:
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends postgresql >/dev/null; \
 	else echo "PostgreSQL is not installed: the tests that need it are skipped"; fi
+	touch $@
+
+# Several workers of a class stand behind nginx: Debian's package as root, else what is there; what needs it says so.
+.venv/.nginx: | .venv/bin/python
+	@if command -v nginx || [ -x /usr/sbin/nginx ]; then :; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends nginx-light >/dev/null; \
+	else echo "nginx is not installed: a class has one worker, and the tests of several are skipped"; fi
 	touch $@

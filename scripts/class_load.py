@@ -1,14 +1,17 @@
 """Thirty students at once, by protocol: real web-socket clients of Streamlit's messages, no browser, during a training.
 
-Each opens a page or does something on it every five seconds, across all pages, for five minutes. Told are the median
-and the 95th percentile of opening and acting, processor and memory of the app, and every error.
+Each opens a page or does something on it every five seconds, across all pages, for five minutes; every fourth page is
+opened as by a reload, with a new connection. Told are the median and the 95th percentile of opening and acting,
+processor and memory of the app, how far the training came, what this script itself needed, and every error.
 
     python -m scripts.class_load [--students 30] [--minutes 5] [--every 5] [--workers 1] [--no-training] [--seed 0]
-                                 [--profile FOLDER]
+                                 [--browsers 10] [--warm 0] [--profile FOLDER]
 
-``--every 0`` waits for nothing: how much gets done in a second is then what the server can do. Exits with 0 where
-nobody saw an error, p95 of an act is at most 1.5 s and of an opening 4 s, and memory at most 2.5 GB a process and flat
-(its mean over the last fifth within 1.1 times that over the second fifth).
+``--every 0`` waits for nothing: how much gets done in a second is then what the server can do, after so many seconds
+(``--warm``) in which every process came to know what it will show. ``--browsers``: so many
+real ones beside (`class_browsers.py`). Exits with 0 where nobody saw an error, p95 of an act is at most 1.5 s and of an
+opening 4 s, and memory at most 2.5 GB a process and flat (its mean over the last fifth within 1.1 times that over the
+second fifth). Figures are kept in CLASS.md.
 """
 
 from __future__ import annotations
@@ -25,10 +28,14 @@ from pathlib import Path
 
 import psutil
 
+from qpwl_core.common.files import read_json
+from scripts.class_browsers import browsers, person
 from tests.support.classroom import Class, running_class
-from tests.support.client import Client, Widget
+from tests.support.client import Client, Widget, asked
 from tests.support.views import PAGES
 
+PLACES = [*PAGES, "classroom"]
+RELOAD = 4                                  # of so many pages one is opened with a new connection
 TIMED = Path(__file__).with_name("timed_server.py")
 ACT, OPEN, MEMORY, FLAT = 1.5, 4.0, 2.5 * 2**30, 1.1
 HARMLESS = ("Another pair", "Present", "An owner", "A stranger", "A false claim", "Enrol three people",
@@ -61,30 +68,35 @@ def usable(client: Client) -> list[Widget]:
             and widget.label not in ("Presenter",)]
 
 
-async def student(room: Class, number: int, options, until: float, told: dict) -> None:
-    """One person: opens a page, does two things there, opens the next."""
+async def student(room: Class, number: int, options, until: float, told: dict, cookie: str = "") -> None:
+    """One person: opens a page, does two things there, opens the next; ``cookie`` of one who has joined before."""
     chance = random.Random(1000 * options.seed + number)
-    cookie = await asyncio.to_thread(room.join, f"student {number}")
+    cookie = cookie or await asyncio.to_thread(room.join, f"student {number}")
     await asyncio.sleep(chance.uniform(0, max(options.every, 1)))
-    pages, step, at = list(PAGES), 0, ""
+    pages, step, at = list(PLACES), 0, ""
     chance.shuffle(pages)
     while time.monotonic() < until:
         try:
+            begun = time.monotonic()
+            await asyncio.to_thread(asked, room.address, f"/{pages[(step // 3) % len(pages)]}", None, cookie)
             async with Client(room.address, cookie) as client:
                 client.keep_fragments_alive()
-                while time.monotonic() < until:
+                came = time.monotonic() - begun
+                for _ in range(3 * RELOAD):
                     begun, touch = time.monotonic(), None
                     if step % 3 and (able := usable(client)):
                         touch = chance.choice(able)
                         took = await client.act(touch, some_value(touch, chance))
                     else:
                         at = pages[(step // 3) % len(pages)]
-                        took = await client.open(at)
+                        took, came = came + await client.open(at), 0.0
                     if client.errors:
                         raise RuntimeError(client.errors[-1])
                     told["act" if touch else "open"].append((time.monotonic(), took, at, touch.label if touch else ""))
                     step += 1
                     await asyncio.sleep(max(0.0, options.every - (time.monotonic() - begun)))
+                    if time.monotonic() >= until:
+                        break
         except Exception as error:
             told["errors"].append(f"student {number} at {at or 'home'}: {type(error).__name__} {str(error)[:150]}")
             step += 1
@@ -101,6 +113,14 @@ async def train(room: Class) -> None:
             raise RuntimeError(client.errors[-1])
 
 
+def memory_of(pid: int) -> float:
+    """Bytes of a process; what several share, such as PyTorch's code, counts in parts."""
+    for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines():
+        if line.startswith("Pss:"):
+            return 1024.0 * int(line.split()[1])
+    return 0.0
+
+
 async def watch(room: Class, until: float, told: dict) -> None:
     """Memory and processor time of the app's processes, and the training's apart, every two seconds."""
     def all_of_them():
@@ -112,18 +132,19 @@ async def watch(room: Class, until: float, told: dict) -> None:
 
     before: dict[int, float] = {}
     while time.monotonic() < until:
-        memory = spent = 0.0
+        spent, each = 0.0, []
         for process, command in all_of_them():
             try:
                 if "ui.library.worker" in command or "ui.library.scheduler" in command:
                     continue
-                memory += process.memory_info().rss
+                each.append(memory_of(process.pid))
                 now = sum(process.cpu_times()[:2])
                 spent += now - before.get(process.pid, now)
                 before[process.pid] = now
-            except psutil.Error:
+            except (psutil.Error, OSError):
                 continue
-        told["memory"].append((time.monotonic(), memory))
+        told["memory"].append((time.monotonic(), sum(each)))
+        told["processes"] = sorted(each, reverse=True)[:6]
         told["cpu"].append(spent / 2)
         await asyncio.sleep(2)
 
@@ -132,13 +153,25 @@ def late(values: list[float], share: float) -> float:
     return sorted(values)[min(len(values) - 1, int(share * len(values)))] if values else float("nan")
 
 
+async def warmed(start: float, told: dict) -> None:
+    """Forget what was measured before it counts."""
+    await asyncio.sleep(start - time.monotonic())
+    for kind in ("open", "act", "seen open", "seen act", "memory", "cpu"):
+        told[kind].clear()
+
+
 async def play(room: Class, options, told: dict) -> float:
-    if not options.no_training:
-        await train(room)
-    start = time.monotonic()
-    until = start + 60 * options.minutes
-    await asyncio.gather(watch(room, until, told), *(student(room, i, options, until, told)
-                                                     for i in range(options.students)))
+    async with browsers(room, options.browsers) as pages:
+        if not options.no_training:
+            await train(room)
+        start = time.monotonic() + options.warm
+        until = start + 60 * options.minutes
+        begun = time.process_time()
+        await asyncio.gather(warmed(start, told), watch(room, until, told),
+                             *(person(room, page, i, options, until, told, PLACES) for i, page in enumerate(pages)),
+                             *(student(room, i, options, until, told) for i in range(options.students)))
+    told["own"] = (time.process_time() - begun) / (time.monotonic() - start + options.warm)
+    told["steps"] = sum(read_json(path).get("step", 0) for path in (room.folder / "runs").glob("*/state.json"))
     return start
 
 
@@ -146,10 +179,11 @@ def report(told: dict, start: float, options) -> int:
     seconds, good = 60 * options.minutes, not told["errors"]
     print(f"{options.students} students, {options.workers} workers, {seconds:.0f} s, every {options.every:g} s, "
           f"{'without' if options.no_training else 'during'} a training")
-    for kind, most in (("open", OPEN), ("act", ACT)):
+    by_browser = (("seen open", OPEN), ("seen act", ACT)) * bool(options.browsers)
+    for kind, most in (("open", OPEN), ("act", ACT), *by_browser):
         times = [took for _, took, *_ in told[kind]]
         good &= late(times, 0.95) <= most
-        print(f"{kind:5} {len(times):6} times: median {late(times, 0.5):.2f} s, p95 {late(times, 0.95):.2f} s "
+        print(f"{kind:9} {len(times):6} times: median {late(times, 0.5):.2f} s, p95 {late(times, 0.95):.2f} s "
               f"(at most {most:g}), slowest {max(times, default=0):.2f} s")
         by_page: dict[str, list[float]] = {}
         for _, took, page, _ in told[kind]:
@@ -158,12 +192,15 @@ def report(told: dict, start: float, options) -> int:
                                               sorted(by_page.items(), key=lambda item: -late(item[1], 0.95))))
     memory = told["memory"]
     parts = [statistics.mean([used for at, used in memory if i / 5 <= (at - start) / seconds < (i + 1) / 5] or [0])
-             for i in (1, 4)]
+             for i in range(5)]
     peak = max(used for _, used in memory)
-    good &= peak <= MEMORY * options.workers and parts[1] <= FLAT * parts[0]
-    print(f"memory of the app: at most {peak / 2**30:.2f} GB, last fifth over second fifth {parts[1] / parts[0]:.2f}; "
+    good &= peak <= MEMORY * options.workers and parts[4] <= FLAT * parts[1]
+    print(f"memory of the app: at most {peak / 2**30:.2f} GB, by fifths "
+          f"{', '.join(f'{part / 2**30:.2f}' for part in parts)}, last over second {parts[4] / parts[1]:.2f}, its "
+          f"largest processes at the end {', '.join(f'{used / 2**20:.0f} MB' for used in told['processes'])}; "
           f"processor {statistics.mean(told['cpu']):.2f} cores; {len(told['open']) + len(told['act'])} done, "
-          f"{(len(told['open']) + len(told['act'])) / seconds:.1f} per second")
+          f"{(len(told['open']) + len(told['act'])) / seconds:.1f} per second; steps of training: {told['steps']}; "
+          f"this script itself {told['own']:.2f} cores")
     print(f"{len(told['errors'])} errors", *told["errors"][:20], sep="\n  ")
     return int(not good)
 
@@ -187,10 +224,12 @@ def main() -> int:
     parser.add_argument("--every", type=float, default=5)
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--warm", type=float, default=0, help="seconds before anything counts")
     parser.add_argument("--no-training", action="store_true")
+    parser.add_argument("--browsers", type=int, default=0, help="real browsers beside the students")
     parser.add_argument("--profile", type=Path, help="a folder for profiles of every page; all is slower then")
     options = parser.parse_args()
-    told: dict = {"open": [], "act": [], "errors": [], "memory": [], "cpu": []}
+    told: dict = {"open": [], "act": [], "seen open": [], "seen act": [], "errors": [], "memory": [], "cpu": []}
     with tempfile.TemporaryDirectory() as home:
         noted = {"QPWL_TIMES": str(Path(home) / "times.jsonl")}
         if options.profile:

@@ -1,6 +1,6 @@
 """A class on one server: start it (``make class``), end it (``make class-end``).
 
-    python -m scripts.classroom start [--workers 1] [--port 8501] [--folder class]
+    python -m scripts.classroom start [--workers 1] [--port 8501] [--folder class] [--dask ADDRESS]
     python -m scripts.classroom end   [--folder class]
 
 One app process serves the local network itself; several stand behind nginx (Debian's package), each visitor always at
@@ -29,9 +29,11 @@ from ui.visitors.classroom import FILE, Classroom, open_class
 
 ROOT = Path(__file__).resolve().parents[1]
 # One thread per run of a page: glibc would keep a heap for each of many, and hold on to large arrays that are gone.
-MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": str(2**20), "MALLOC_TRIM_THRESHOLD_": str(2**24)}
+# Tables go through Arrow, whose own pool of memory gives nothing back.
+MEMORY = {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": str(2**20), "MALLOC_TRIM_THRESHOLD_": str(2**24),
+          "ARROW_DEFAULT_MEMORY_POOL": "system"}
 LOCK, PID = ".serving", "serving.pid"
-APP = ROOT / "ui" / "visitors" / "server.py"
+APP = ROOT / "ui" / "serve_class.py"
 
 NGINX = """
 pid {run}/nginx.pid;
@@ -85,10 +87,15 @@ def free_port() -> int:
         return free.getsockname()[1]
 
 
-def environment(folder: Path, address: str = "") -> dict[str, str]:
-    """What every process of the class must know; runs and desks are the class's own, unless they were named."""
+def environment(folder: Path, address: str = "", workers: int = 1, dask: str = "") -> dict[str, str]:
+    """What every process of the class must know; runs and desks are the class's own, unless they were named.
+
+    Processes share the cores: each with threads for all of them would be in the others' way.
+    """
     room = open_class(folder)
-    return {"QPWL_CLASS": str(folder), "QPWL_CLASS_ADDRESS": address,
+    threads = str(max(1, (os.cpu_count() or 1) // workers))
+    return {"QPWL_CLASS": str(folder), "QPWL_CLASS_ADDRESS": address, "OMP_NUM_THREADS": threads,
+            "QPWL_DASK": dask or os.environ.get("QPWL_DASK", ""),
             "QPWL_RUNS": os.environ.get("QPWL_RUNS") or str(folder / "runs"),
             "QPWL_DESK": os.environ.get("QPWL_DESK") or str(folder / "desk"),
             "STREAMLIT_SERVER_COOKIE_SECRET": room.key, **MEMORY}
@@ -165,9 +172,9 @@ def welcome(room: Classroom, address: str) -> None:
     print("\nCtrl-C stops the server and keeps everything; make class-end removes what everybody left.\n", flush=True)
 
 
-def start(folder: Path, workers: int, port: int, script: Path = APP) -> int:
+def start(folder: Path, workers: int, port: int, script: Path = APP, dask: str = "") -> int:
     address = f"http://{local_address()}:{port}"
-    variables = environment(folder, address)
+    variables = environment(folder, address, workers, dask)
     try:
         lock = FileLock(folder / LOCK, timeout=0)
         lock.acquire()
@@ -234,12 +241,15 @@ def main() -> int:
     parser.add_argument("--port", type=int, default=8501)
     parser.add_argument("--folder", type=Path, default=ROOT / "class")
     parser.add_argument("--app", type=Path, default=APP, help="another script to serve, to measure it")
+    parser.add_argument("--dask", default="", metavar="ADDRESS", help="train on the Dask cluster of this scheduler")
     options = parser.parse_args()
     if not 1 <= options.workers <= 64 or not 1 <= options.port <= 65535:
         parser.error("--workers must be from 1 to 64, --port from 1 to 65535")
     folder = options.folder.absolute()
     try:
-        return start(folder, options.workers, options.port, options.app) if options.what == "start" else end(folder)
+        if options.what == "end":
+            return end(folder)
+        return start(folder, options.workers, options.port, options.app, options.dask)
     except (FileError, OSError) as error:
         print(f"classroom: {error}", file=sys.stderr)
         return 2

@@ -21,6 +21,7 @@ from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.starlette import App
 
 from ui.serve import load
+from ui.shell.navigation import always_framed
 from ui.visitors.gate import Gate
 
 PROFILES: dict[str, pstats.Stats] = {}
@@ -50,5 +51,6 @@ def noted(run):
 
 
 ScriptRunner._run_script = noted(ScriptRunner._run_script)
-threading.Thread(target=load, name="load", daemon=True).start()
+always_framed()
+threading.Thread(target=load, args=(True,), name="load", daemon=True).start()     # as ui/serve_class.py
 app = App(Path(__file__).resolve().parents[1] / "app.py", middleware=[Middleware(Gate)])    # Streamlit reads this line

@@ -18,20 +18,37 @@ HEAVY = ("torch", "pandas", "plotly.graph_objects", "qpwl_core.transport.distanc
 PATIENCE, PAUSE = 1.5, 0.02     # seconds: a browser draws the first page; between two imports others have their turn
 
 
-def load() -> None:
-    """Once a page was shown, import what the others need; one that wants it meanwhile waits for the same import."""
+def load(at_once: bool = False) -> None:
+    """Once a page was shown, import what the others need; one that wants it meanwhile waits for the same import.
+
+    ``at_once``: for a class, whose server is up before anybody comes, with all the processes that it will have.
+    """
     from ui.shell.navigation import app_has_run
 
-    app_has_run.wait()
-    time.sleep(PATIENCE)
+    if at_once:
+        from streamlit import runtime
+
+        while not runtime.exists():              # components are made known to the server that is there
+            time.sleep(PAUSE)
+    else:
+        app_has_run.wait()
+        time.sleep(PATIENCE)
     for name in HEAVY:
         importlib.import_module(name)
         time.sleep(PAUSE)
+    if at_once:
+        from qpwl_core.common.bounds import CHILDREN
+        from qpwl_core.common.child import warm
+
+        warm(CHILDREN)
 
 
 def main() -> None:
     from streamlit.web.cli import main as streamlit
 
+    from ui.shell.navigation import always_framed
+
+    always_framed()
     threading.Thread(target=load, name="load", daemon=True).start()
     sys.argv[1:] = ["run", str(Path(__file__).parents[1] / "app.py"), *sys.argv[1:]]
     streamlit(prog_name="streamlit")

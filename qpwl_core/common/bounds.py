@@ -45,6 +45,7 @@ GALLERY_VALUES = 2**28         # quantiles of all sequences together: a gibibyte
 # --- trainings of the app
 JOBS = 32                      # that wait or run: each keeps its recordings on the disk until its turn
 JOBS_WAITING_EACH = 2          # of one visitor of a class, beside the one that runs: the others shall have a turn
+RUNS_EACH, RUNS = 50, 2000     # that one visitor of a class keeps, and all of them: a run is some megabytes
 OWNERS = 1000                  # whose last turn is remembered
 SILENCE = 60.0                 # seconds without a sign of life after which a training's process is ended
 STUCK = 3600.0                 # seconds that one step of a training may take: the machine has other jobs waiting

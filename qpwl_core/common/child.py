@@ -119,10 +119,10 @@ def in_child(function: Callable, *arguments: Any, seconds: float = CHILD_SECONDS
     raise ChildError(str(value))
 
 
-def warm() -> None:
-    """Have a process ready before somebody waits for it."""
+def warm(count: int = 1) -> None:
+    """Have so many processes ready before somebody waits for them."""
     with _guard, contextlib.suppress(ChildError):
-        if not _idle and _places.acquire(blocking=False):
+        while len(_idle) < count and _places.acquire(blocking=False):
             _places.release()
             _idle.append(_Child())
 

@@ -40,11 +40,16 @@ def row_of(cells: Iterable[Any]) -> str:
     return line.getvalue()
 
 
-def csv_of(table) -> str:
-    """A DataFrame as the text of a CSV file, without its index."""
+def safe_of(table):
+    """A DataFrame whose text no spreadsheet runs: also what a page shows, since tables there can be downloaded."""
     safe = table.copy(deep=False)
     safe.columns = [cell_of(str(name)) for name in table.columns]
     for i, kind in enumerate(table.dtypes):
         if kind.kind not in "biufcmM":                       # text, or anything
             safe.isetitem(i, table.iloc[:, i].astype(object).map(cell_of))
-    return safe.to_csv(index=False)
+    return safe
+
+
+def csv_of(table) -> str:
+    """A DataFrame as the text of a CSV file, without its index."""
+    return safe_of(table).to_csv(index=False)

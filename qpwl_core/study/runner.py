@@ -75,17 +75,11 @@ def _cluster(address: str | None):
     if address is None:
         yield
         return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise ValueError("--dask needs the package distributed: pip install 'qpwl-lab[dask]'") from None
     from joblib import parallel_config
 
-    try:
-        client = Client(address, timeout="10s")
-    except (OSError, ValueError) as error:
-        raise ValueError(f"there is no Dask scheduler at {address} ({' '.join(str(error).split())[:120]})") from None
-    with client, parallel_config(backend="dask"):
+    from qpwl_core.training.cluster import connect
+
+    with connect(address), parallel_config(backend="dask"):
         yield
 
 

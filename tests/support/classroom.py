@@ -47,8 +47,10 @@ class Class:
                     return
             except OSError:
                 pass
+            if self.process.poll() is not None:
+                break
             time.sleep(0.2)
-        raise TimeoutError("the class does not open")
+        raise TimeoutError(f"the class does not open: {self.log[-2000:]}")
 
 
 @contextmanager

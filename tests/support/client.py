@@ -74,7 +74,8 @@ class Client:
         self.states: dict[str, WidgetState] = {}
         self.asks: dict[str, float] = {}                      # fragments that want to run again, and how often
         self.path, self.query, self.session, self.page_hash = "", "", "", ""
-        self.runs, self.errors, self.pages, self.not_found = 0, [], {}, False
+        self.started = self.runs = 0                          # runs of scripts that began, and that ended well
+        self.errors, self.pages, self.not_found = [], {}, False
         self.finished, self.turn, self.told, self.tasks = asyncio.Event(), asyncio.Lock(), {}, []
 
     async def __aenter__(self):
@@ -143,17 +144,36 @@ class Client:
         sent = next(each for each in self.widgets("button") if each.proto.form_id == widget.proto.form_id)
         return await self.act(sent, timeout=timeout)
 
-    async def _put(self, given: FileUploaderState, name: str, content: bytes, timeout: float) -> None:
+    async def place_to_upload(self, name: str) -> str:
+        """Where the server wants a file to be put."""
+        return (await self._urls(name, 60)).upload_url
+
+    async def download(self, label: str, timeout: float = 60) -> str:
+        """Press a button whose file is made when it is asked for: the address of the file."""
+        message = BackMsg()
+        message.backend_operation_request.request_id = "download"
+        message.backend_operation_request.session_id = self.session
+        proto = self.find("download_button", label).proto
+        message.backend_operation_request.deferred_file.file_id = proto.deferred_file_id
+        return (await self._ask(message, "operation", timeout)).deferred_file.url
+
+    async def _ask(self, message: BackMsg, answer: str, timeout: float):
+        self.told.pop(answer, None)
+        await self.socket.send(message.SerializeToString())
+        ends = time.monotonic() + timeout
+        while answer not in self.told and time.monotonic() < ends:
+            await asyncio.sleep(0.02)
+        return self.told[answer]
+
+    async def _urls(self, name: str, timeout: float):
         message = BackMsg()
         message.file_urls_request.request_id = name
         message.file_urls_request.file_names.append(name)
         message.file_urls_request.session_id = self.session
-        self.told.pop("urls", None)
-        await self.socket.send(message.SerializeToString())
-        ends = time.monotonic() + timeout
-        while "urls" not in self.told and time.monotonic() < ends:
-            await asyncio.sleep(0.02)
-        urls = self.told["urls"].file_urls[0]
+        return (await self._ask(message, "urls", timeout)).file_urls[0]
+
+    async def _put(self, given: FileUploaderState, name: str, content: bytes, timeout: float) -> None:
+        urls = await self._urls(name, timeout)
         mark = "qpwl-boundary"
         body = (f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
                 "Content-Type: application/octet-stream\r\n\r\n").encode() + content + f"\r\n--{mark}--\r\n".encode()
@@ -246,6 +266,7 @@ class Client:
         kind = message.WhichOneof("type")
         path = tuple(message.metadata.delta_path)
         if kind == "new_session":
+            self.started += 1
             self.session = message.new_session.initialize.session_id or self.session
             self.running, self.touched = frozenset(message.metadata.run.fragment_ids), set()
             if not self.running:
@@ -272,6 +293,8 @@ class Client:
             self.not_found = True
         elif kind == "file_urls_response":
             self.told["urls"] = message.file_urls_response
+        elif kind == "backend_operation_response":
+            self.told["operation"] = message.backend_operation_response
         elif kind == "script_finished" and message.script_finished in DONE:
             self.runs += 1
             for path in [path for path in self.elements if path not in self.touched

@@ -3,13 +3,16 @@
 import asyncio
 import errno
 import os
+import re
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from types import SimpleNamespace
+from urllib.parse import quote_plus
 
 import pytest
+from streamlit.proto.BackMsg_pb2 import BackMsg
 
 from qpwl_core.common.files import read_json
 from tests.support.classroom import running_class
@@ -19,7 +22,7 @@ from tests.support.tiny import tiny_recordings
 from tests.support.views import PAGES
 from ui.library.spaces import Notes
 from ui.visitors.classroom import OUTSIDE, Classroom, open_class
-from ui.visitors.gate import Guesses
+from ui.visitors.gate import Guesses, permitted
 from ui.visitors.uploads import Own, Uploads
 
 SECRET = "Zebulon"                    # the mark on all that Ann has
@@ -154,6 +157,14 @@ def test_a_visitor_has_no_use_for_the_servers_own_figures(room, ann):
         assert asked(room.address, path, cookie=ann.cookie)[0] == 403
 
 
+def test_a_visitor_gets_what_draws_the_pictures(room, ann):
+    """Seen: components that were loaded before the server was there were unknown to it."""
+    shown(room, ann.cookie, "verification")
+    for path in ("ui.shell.plot.small/plotly-cartesian.min.js", "ui.shell.plot.plotly/plotly.min.js"):
+        status, text, _ = asked(room.address, f"/component/{path}", cookie=ann.cookie)
+        assert (status, "Plotly" in text) == (200, True), path
+
+
 def test_wrong_codes_are_slowed_down_and_a_wrong_one_sets_no_cookie(room):
     here = somewhere("guessing")
     status, text, headers = asked(room.address, "/join/zzzzzzzz", {"name": "Eve"}, headers=here)
@@ -239,6 +250,95 @@ def test_a_session_is_not_taken_over_by_who_knows_its_number(room, ann):
     asyncio.run(try_it())
 
 
+def every_message() -> dict[str, bytes]:
+    """One of each kind that Streamlit's protocol knows, and what is none."""
+    found = {"nothing": b"", "noise": bytes(range(256))}
+    for field in BackMsg.DESCRIPTOR.fields:
+        message = BackMsg()
+        if field.type != field.TYPE_MESSAGE:
+            setattr(message, field.name, "x" if field.type == field.TYPE_STRING else True)
+        elif field.name == "backend_operation_request":
+            for payload in message.backend_operation_request.DESCRIPTOR.oneofs_by_name["payload"].fields:
+                one = BackMsg()
+                getattr(one.backend_operation_request, payload.name).SetInParent()
+                found[payload.name] = one.SerializeToString()
+        else:
+            getattr(message, field.name).SetInParent()
+        found[field.name] = message.SerializeToString()
+    return found
+
+
+def test_only_messages_that_pages_send_come_through():
+    """The others clear everybody's caches, end the server, install things or tell of the code."""
+    let = {name for name, data in every_message().items() if permitted(data)}
+    assert let == {"rerun_script", "stop_script", "file_urls_request", "app_heartbeat", "deferred_file",
+                   "dataframe_chunk"}
+
+
+def test_no_message_of_a_visitor_ends_the_server_or_breaks_the_page_of_another(room, ann):
+    async def try_it():
+        async with Client(room.address, room.join("Bob")) as bob, Client(room.address, ann.cookie) as client:
+            await client.open("lessons")
+            await bob.open("lessons")
+            for name, data in every_message().items():
+                if name not in ("rerun_script", "stop_script"):
+                    await bob.socket.send(data)
+            await bob.open("lessons")
+            await client.open("desk")
+            assert f"{SECRET} enrolled" in client.text
+            assert not bob.errors + client.errors
+
+    asyncio.run(try_it())
+
+
+def test_downloads_and_uploads_are_for_whoever_was_told_of_them(room, ann):
+    """Their addresses cannot be guessed; to know one is of no use with another's cookie."""
+    async def asks(path, cookie=None, method=None):
+        return (await asyncio.to_thread(asked, room.address, path, None, cookie, method, {}, method and b"x"))[0]
+
+    async def try_it():
+        bob = room.join("Bob")
+        async with Client(room.address, ann.cookie) as client:
+            await client.open("desk")
+            await client.act(client.find("button", "Present"))
+            await client.act(client.find("button_group", "View"), "Log")
+            url = await client.download("Export (CSV)")
+            status, text, _ = await asyncio.to_thread(asked, room.address, url, None, ann.cookie)
+            assert (status, "distance" in text) == (200, True)
+            assert [await asks(url, bob), await asks(url)] == [404, 403]
+            await client.open("data", "data_view=Your+own")
+            url = await client.place_to_upload("x.csv")
+            assert [await asks(url, bob, method) for method in ("PUT", "DELETE")] == [404, 404]
+            assert [await asks(url, None, method) for method in ("PUT", "DELETE")] == [403, 403]
+        async with Client(room.address, room.lecturer()) as client:
+            await client.open("classroom")
+            picture, = set(re.findall(r"/media/[0-9a-f]+\.\w+", client.text))
+            assert [await asks(picture, room.lecturer()), await asks(picture, bob)] == [200, 404]
+
+    asyncio.run(try_it())
+
+
+PARAMETERS = ("model", "models", "data", "train_run", "lesson", "focus", "desk-person", "desk-leaving", "class_visitor",
+              "desk-new-data", "distances_beside", "train_view", "data_view", "sign_model", "_visitor", "owner")
+
+
+@pytest.mark.parametrize("page", [*PAGES, "classroom"])
+def test_no_page_shows_anything_of_another_whatever_stands_in_its_link(room, ann, page):
+    bob = room.join("Bob")
+    names = (ann.id, ann.run.name, ann.runs[-1].name, f"own:{SECRET}", SECRET, str(ann.run), f"../{ann.run.name}")
+
+    async def look():
+        async with Client(room.address, bob) as client:
+            for name in names:
+                await client.open(page, "&".join(f"{key}={quote_plus(name)}" for key in PARAMETERS))
+                said = client.text.replace(quote_plus(name), "")
+                for mark in (f"{SECRET} enrolled", f"{SECRET}**", f"stop-{ann.run.name}", f"{ann.id}/"):
+                    assert mark not in said, (page, name)
+                assert not client.errors, (page, name, client.errors)
+
+    asyncio.run(look())
+
+
 def test_what_is_shared_is_shared_by_a_button_and_stays_its_owners(room, ann):
     model = next(folder for folder in ann.runs if folder != ann.run)
     bob = room.join("Bob")
@@ -286,7 +386,8 @@ def test_the_lecturer_sees_all_and_can_stop(room, ann):
             assert room.secrets["join"] in client.text
             await client.act(client.find("selectbox", "Visitor"), client.option("Visitor", SECRET))
             await client.act(client.find("button", "Stop their training"))
-            await client.open("train")
+            await client.act(client.find("button", "Project their run"))
+            assert client.widgets("button")[-1].label != "Clear it", "another page is shown"
             return client.text
 
     assert ann.run.name in asyncio.run(stop())

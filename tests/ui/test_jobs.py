@@ -70,6 +70,32 @@ def finished(tmp_path_factory):
     return until(start(tmp_path_factory.mktemp("runs")), ended)
 
 
+def test_kept_runs_are_bounded_each_and_in_all(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    monkeypatch.setattr(jobs, "RUNS_EACH", 2)
+    monkeypatch.setattr(jobs, "RUNS", 3)
+    first, _ = (start(runs, owner="ann", waiting_each=9) for _ in range(2))
+    with pytest.raises(FileError, match="you keep 2 runs already, which is the most"):
+        start(runs, owner="ann", waiting_each=9)
+    start(runs, owner="bob", waiting_each=9)
+    with pytest.raises(FileError, match="3 runs are kept here already, which is the most of all"):
+        start(runs, owner="cat", waiting_each=9)
+    start(runs)                                              # one person alone
+    jobs.stop(first)
+    jobs.delete(first)
+    jobs.delete(next(job for job in jobs.jobs(runs) if job.owner == "bob" and not jobs.stop(job)))
+    start(runs, owner="ann", waiting_each=9)
+
+
+def test_a_clock_that_goes_back_changes_no_order(runs, monkeypatch):
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    first = start(runs)
+    monkeypatch.setattr(jobs.time, "time_ns", lambda: 1)
+    second = start(runs)
+    assert [job.id for job in jobs.jobs(runs)] == [second.id, first.id]
+    assert [job.id for job in scheduler.turns(jobs.jobs(runs), {})] == [first.id, second.id]
+
+
 def test_it_ends_as_a_model_with_its_gallery_and_results(finished, monkeypatch):
     assert (finished.state, finished.now["note"]) == ("finished", "")
     monkeypatch.setattr(library, "SHIPPED", finished.folder / "none")

@@ -48,8 +48,9 @@ def _start(entry: Entry) -> None:
         st.markdown(f"**Sign a few times** ({len(yours)} so far, at least {LEAST}). It stays in this session.")
         pad("forge-owner", lambda capture: take_signature(entry, book().yours, Drawing(capture)))
     with right:
-        seen = st.toggle("Let everyone watch it signed on their phone", True, key="forge_watch",
-                         help="Your line is then kept until the game ends. Off: they see it on the projector alone.")
+        seen = st.toggle("Everyone may watch it", True, key="forge_watch",
+                         help="On their phone. Your line is then kept until the game ends. Off: they see it on the "
+                              "projector alone.")
         st.button("Let them forge me", type="primary", icon=":material/play_arrow:", disabled=len(yours) < LEAST,
                   on_click=_begin, args=(entry, None, seen), key="forge_me")
         st.divider()
@@ -143,4 +144,7 @@ def _begin(entry: Entry, who: str | None, seen: bool) -> None:
 
 def _end() -> None:
     if is_lecturer():
-        game.end(runs_folder())
+        try:
+            game.end(runs_folder())
+        except FileError as error:
+            st.session_state["class_problem"] = str(error)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from qpwl_core.common.files import FileError, read_json, write_json
+from qpwl_core.common.files import FileError, read_json, write_json, write_whole
 from qpwl_core.desk.claims import from_nought
 from qpwl_core.evaluation.explain import pair_parts
 from qpwl_core.models.gallery import Gallery, load_gallery
@@ -78,7 +78,10 @@ def end(runs: Path) -> None:
     """End the game and forget all of it."""
     if (runs / FOLDER).exists():
         gone = runs / f".gone-{secrets.token_hex(6)}"
-        os.replace(runs / FOLDER, gone)
+        try:
+            os.replace(runs / FOLDER, gone)
+        except OSError as error:
+            raise FileError(f"the game cannot be ended: {(error.strerror or str(error)).lower()}") from None
         shutil.rmtree(gone, ignore_errors=True)
 
 
@@ -143,6 +146,4 @@ def best_of(rows: list[dict]) -> list[dict]:
 def without(game: Game, visitor: str) -> None:
     """Strike out the tries of somebody who wants to be forgotten."""
     rows = [row for row in tries(game) if row["visitor"] != visitor]
-    part = game.folder / f".tries.{secrets.token_hex(6)}"
-    part.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    os.replace(part, game.folder / "tries.jsonl")
+    write_whole(game.folder / "tries.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())

@@ -10,6 +10,7 @@ import streamlit as st
 
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place, runs_folder
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import counted
 from ui.classroom import game
 from ui.classroom.forge import lecturers_game, students_game
@@ -65,6 +66,9 @@ def lecturers_view() -> None:
     left, right = st.columns([1, 2], gap="medium")
     with left:
         st.image(qr_code(join_link()))
+        with st.popover("Show it large", icon=":material/qr_code_2:"):
+            st.image(qr_code(join_link()), width=480)          # to be read from the last row
+            st.markdown(f"## {plain(join_link())}")
         st.code(join_link(), language=None, wrap_lines=True)
         st.caption("Point a phone at it, or type the link. Whoever has no code sees one sentence.")
     with right:
@@ -84,12 +88,12 @@ def everyone() -> None:
         st.info("Nobody has joined yet.", icon=":material/hourglass_empty:")
         return
     spaces = {each.id: space_of(each.id) for each in here}
-    st.dataframe(pd.DataFrame([{
+    st.dataframe(safe_of(pd.DataFrame([{
         "visitor": name_of(each.id), "joined": each.joined[11:16],
         "runs": f"{len(spaces[each.id].runs)}{next((f', {x.state}' for x in spaces[each.id].runs if x.alive), '')}",
         "models": len(spaces[each.id].models), "uploads": len(spaces[each.id].uploads),
-        "enrolled": sum(map(len, spaces[each.id].desks.values()))} for each in here]), hide_index=True,
-        height=min(40 + 35 * len(here), 400))
+        "enrolled": sum(map(len, spaces[each.id].desks.values()))} for each in here])), hide_index=True,
+        height=min(40 + 35 * len(here), 400), column_config={"visitor": st.column_config.Column(width=130)})
     chosen = st.selectbox("Visitor", [each.id for each in here], key="class_visitor",
                           format_func=lambda who: f"{name_of(who)} · {who[:4]}")
     theirs = spaces[chosen]
@@ -100,6 +104,11 @@ def everyone() -> None:
     with st.container(horizontal=True):
         st.button("Stop their training", icon=":material/stop:", disabled=not any(job.alive for job in theirs.runs),
                   on_click=_stop, args=(chosen,), key="class_stop")
+        trains = [job.id for job in theirs.runs if job.spec["kind"] == "train"]
+        if trains and st.button("Project their run", icon=":material/cast:", key="class_show_run"):
+            _project("train", train_run=trains[0], train_view="New run")
+        if theirs.models and st.button("Project their model", icon=":material/cast:", key="class_show_model"):
+            _project("quantile_layer", model=theirs.models[-1].name)
         with st.popover("Remove them", icon=":material/person_remove:"):
             st.markdown(f"Remove {plain(name_of(chosen))} and all they have ({theirs})?")
             st.button("Remove", type="primary", on_click=_remove, args=([chosen],), key="class_remove")
@@ -117,6 +126,13 @@ def students_view() -> None:
     with st.popover("Forget me", icon=":material/person_off:"):
         st.markdown("Delete all of it, for good, and leave the class?")
         st.button("Forget me", type="primary", on_click=_forget_me, key="class_forget")
+
+
+def _project(page: str, **settings) -> None:
+    """Show a page to the room, with what somebody has."""
+    if is_lecturer():
+        st.session_state.update(settings)
+        st.switch_page(f"pages/{page}.py")
 
 
 def _stop(who: str) -> None:

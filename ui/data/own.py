@@ -7,6 +7,7 @@ from dataclasses import replace
 import streamlit as st
 
 from qpwl_core.common.child import warm
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import size
 from qpwl_core.data.domains import DOMAINS
 from qpwl_core.data.errors import RecordingsError
@@ -16,6 +17,7 @@ from ui.data.views import facts, say_remarks, sentence_of
 from ui.library.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, training_problem, uploads
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.visitors.classroom import in_class
 
 EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0.98\nann,1,walk,0.15,-0.97\n…"
 
@@ -30,9 +32,11 @@ def own_view() -> None:
     if problem := st.session_state.get("data_problem"):
         st.error(sentence_of(problem), icon=":material/error:")
     given = f" Rate given: {rate:g} Hz." if rate else ""
-    st.caption(f"They stay in this session, on this computer; at most {MAX_FILES} files with {size(MAX_BYTES)} of "
-               "values together. Closing the tab forgets them, unless you train on them: a run keeps a copy until "
-               f"it ends, and Train says so before it starts.{given}")
+    where = ("They stay on the lecturer's computer, for you alone, until you remove them or press “Forget me”"
+             if in_class() else "They stay in this session, on this computer")
+    until = "" if in_class() else "Closing the tab forgets them, unless you train on them: a"
+    st.caption(f"{where}; at most {MAX_FILES} files with {size(MAX_BYTES)} of values together. {until or 'A'} run "
+               f"keeps a copy until it ends, and Train says so before it starts.{given}")
     with st.expander("What a file must look like", expanded=not uploads(), icon=":material/description:"):
         st.markdown("**.csv**, one row per sample, separated by commas, semicolons or tabs:")
         st.code(EXAMPLE, language=None)
@@ -81,9 +85,9 @@ def _report(name: str) -> None:
             st.success(f"Nothing to mind: everybody has {ENOUGH} sequences or more.", icon=":material/check_circle:")
         st.caption("Channels: " + plain(", ".join(found.channels[:12])) + (" …" if len(found.channels) > 12 else ""))
         with st.expander("Person by person", icon=":material/table:"):
-            st.dataframe(people.assign(use=[
+            st.dataframe(safe_of(people.assign(use=[
                 "trains and is tested" if count >= ENOUGH else "trains only" if count > 1 else "nothing to compare with"
-                for count in people["sequences"]]), hide_index=True)
+                for count in people["sequences"]])), hide_index=True)
 
 
 def _look(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import streamlit as st
 
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.data.datasets import DATASETS, datasets_table
 from qpwl_core.data.errors import RecordingsError
 from ui.data.own import own_view
@@ -26,7 +27,7 @@ def show() -> None:
     dataset = DATASETS.get(data)
     every = st.sidebar.expander("All data sets", icon=":material/list:", on_change="rerun", key="data_all")
     if every.open:
-        every.dataframe(datasets_table()[["name", "subjects", "state"]], hide_index=True)
+        every.dataframe(safe_of(datasets_table())[["name", "subjects", "state"]], hide_index=True)
 
     glossary("sequence", "stimulus", "split", "validation", "recipe")
     view = st.segmented_control("View", [*VIEWS, YOURS], default="People", required=True, key="data_view",

@@ -12,6 +12,7 @@ import streamlit as st
 
 from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.friendly import friendly_names
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import duration
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.inspection import remarks, thinned
@@ -88,8 +89,7 @@ def people_view(data: str) -> None:
     each = st.expander("Person by person", icon=":material/table:", on_change="rerun", key="data_each")
     if each.open:
         summary.insert(1, "name", [friendly_names([person])[person] for person in people])
-        each.dataframe(summary, hide_index=True, column_config={
-            "seconds": st.column_config.NumberColumn(format="%.1f")})
+        each.dataframe(safe_of(summary.round({"seconds": 1})), hide_index=True)
 
 
 def sequences_view(data: str) -> None:
@@ -175,7 +175,7 @@ def split_view(data: str) -> None:
     st.markdown("Models learn from **training** people, are tuned on **validation** people and are judged on "
                 "**test** people, whom nothing has seen. No person is in two parts.")
     counts = parts.table()
-    st.dataframe(counts[["part", "subjects", "sequences", "stimuli"]], hide_index=True, width="content")
+    st.dataframe(safe_of(counts)[["part", "subjects", "sequences", "stimuli"]], hide_index=True, width="content")
     if counts.set_index("part")["sequences"]["left out"] > 0:
         st.markdown("Here training and test share no **stimulus** either, so that nobody is known by what they "
                     "watched; sequences that would break this are left out.")

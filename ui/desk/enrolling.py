@@ -9,6 +9,7 @@ from __future__ import annotations
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.database import Desk
 from ui.desk.scene import Scene, Sequences, keep_among, of_data
@@ -71,7 +72,8 @@ def show_enrolled(scene: Scene) -> None:
             attempt(enrol_three, scene.desk, scene.gallery)
         return
     people = pd.DataFrame([vars(person) for person in scene.people])
-    st.dataframe(people.assign(added=people["added"].astype(str).str[5:16].str.replace("T", " ")), hide_index=True,
+    people = people.assign(added=people["added"].astype(str).str[5:16].str.replace("T", " "))
+    st.dataframe(safe_of(people), hide_index=True,
                  height=min(40 + 35 * len(scene.people), 320),
                  column_config={"name": "Name", "sequences": "Sequences", "added": "Since (UTC)", "origin": "From"})
     with st.popover("Remove someone", icon=":material/person_remove:", key="desk-way-out"):

@@ -6,6 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.common.files import FileError
+from qpwl_core.common.sheets import safe_of
 from ui.desk.audience import audience
 from ui.desk.enrolling import show_enrolled, show_enrolling, show_message
 from ui.desk.knocking import choose_n, choose_threshold, show_knocking
@@ -56,7 +57,7 @@ def show_log(scene: Scene) -> None:
     table = table.assign(decided=table["decided"].fillna("rejected"), time=table["time"].str[:19].str.replace("T", " "))
     first = ["decided", "truth", "guess", "claimed"]             # what is asked first; a grid scrolls to the rest
     table = table[first + [column for column in table if column not in first]]
-    st.dataframe(table.fillna(dict.fromkeys(("truth", "guess", "claimed"), "")), hide_index=True,
+    st.dataframe(safe_of(table.fillna(dict.fromkeys(("truth", "guess", "claimed"), ""))), hide_index=True,
                  height=min(40 + 35 * len(rows), 600))
     st.caption(f"The last {len(rows)} decisions with this model, the newest first; times are UTC. The export has all.")
     st.download_button("Export (CSV)", scene.desk.log_csv, "decisions.csv", "text/csv", on_click="ignore",

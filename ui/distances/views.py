@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.evaluation.filter_parts import excess
 from qpwl_core.evaluation.pairs import disagreeing, ranks
 from qpwl_core.models.gallery import Gallery
@@ -168,8 +169,8 @@ def disagree(shown: Shown) -> None:
                     "click one that lies off it, or choose one of those whose places in the two rankings differ most. "
                     "*Nearer* is the share of all pairs that are nearer: low is right for one person, high for two.")
         percent = st.column_config.NumberColumn(format="%.0f %%")
-        st.dataframe(listed, hide_index=True, key="distances-pairs", selection_mode="single-row", on_select=picked,
-                     column_config={"nearer by W": percent, "nearer by cosine": percent},
+        st.dataframe(safe_of(listed), hide_index=True, key="distances-pairs", selection_mode="single-row",
+                     on_select=picked, column_config={"nearer by W": percent, "nearer by cosine": percent},
                      alt="Pairs on which Wasserstein and cosine disagree most")
     st.subheader("Which filters decide")
     which_filters(shown, str(one_of[worst[0]]), str(other_of[worst[0]]))

@@ -1,14 +1,22 @@
-"""What pages have done in another process (`qpwl_core/common/child.py`): nothing here knows of pages."""
+"""What pages have done in another process (`qpwl_core/common/child.py`), and what trainings have done by a cluster.
+
+Nothing here knows of pages.
+"""
 
 from __future__ import annotations
 
 import io
+import json
+from collections.abc import Callable
 from pathlib import Path
 
-from qpwl_core.common.files import FileError
+from qpwl_core.common.files import FileError, write_whole
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.preprocessing import FittedRecipe, Recipe
 from qpwl_core.data.recordings import Recordings
+from ui.library.job import COPY, SENT
+
+STAYS = ("lock", "stop", "log.txt")              # of a folder, where a cluster trains it
 
 
 def read(content: bytes, name: str, rate: float | None, max_bytes: int) -> Recordings:
@@ -66,3 +74,28 @@ def distances(folder: str, part: str, measure: str | None, points: int | None, p
     from qpwl_core.models.gallery import load_gallery
 
     return load_gallery(folder).part(part).distances(measure, points, p)
+
+
+def on_cluster(address: str, work: Callable, worker) -> str:
+    """Have a job trained by a Dask cluster, its note; what that writes comes into the folder, with where it stands."""
+    from qpwl_core.data.datasets import load_dataset
+    from qpwl_core.training.cluster import work_there
+
+    if not worker.job.has_copy:
+        load_dataset(worker.job.spec["data"]).save(worker.folder / SENT)
+    files = {path.name: path.read_bytes() for path in worker.folder.glob("[!.]*") if path.name not in STAYS}
+    (worker.folder / SENT).unlink(missing_ok=True)
+    worker.tell(note="on its way to the cluster")
+
+    def stands(now: dict) -> dict:
+        return {key: value for key, value in now.items() if key not in ("state", "pid")}
+
+    def put(name: str, content: bytes) -> None:
+        if name == "state.json":
+            worker.tell(**stands(json.loads(content)))
+        elif name not in (*STAYS, COPY, SENT, "job.json"):
+            write_whole(worker.folder / name, content)
+
+    note, now = work_there(address, work, worker.job.id, files, lambda: not worker.stopping.is_set(), put)
+    worker.now |= stands(now)
+    return note

@@ -25,6 +25,7 @@ from qpwl_core.models.config import Config
 
 LIVE = ("queued", "running")
 COPY = "recordings.npz"                         # of an upload, in the folder of a run, until the run ends
+SENT = "data.npz"                               # of a registered set, on a machine of a cluster that has none
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,18 @@ def last_word(folder: Path, **changes) -> None:
         with contextlib.suppress(OSError), open(folder / "state.json", "r+", encoding="utf-8") as file:
             file.write(json.dumps({"state": "failed", "note": "", **changes}))
             file.truncate()
+
+
+def sentence(error: BaseException) -> str:
+    """What went wrong, for the page."""
+    if isinstance(error, MemoryError):
+        return "There was not enough memory: try fewer pairs, fewer filters or a larger stride."
+    if isinstance(error, OSError):
+        return f"{error.filename or 'The disk'}: {error.strerror or error}"
+    text = " ".join(str(error).split())
+    if "out of memory" in text or "allocate memory" in text:
+        return sentence(MemoryError())
+    return text if isinstance(error, ValueError) else f"Unexpected {type(error).__name__}: {text[:300]}"
 
 
 def state_of(folder: Path) -> str | None:

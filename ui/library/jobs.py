@@ -16,15 +16,15 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from qpwl_core.common.bounds import JOBS, JOBS_WAITING_EACH
+from qpwl_core.common.bounds import JOBS, JOBS_WAITING_EACH, RUNS, RUNS_EACH
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import Config
 from ui.library.job import COPY, LIVE, Job, find, jobs, state_of, write_state
 from ui.library.scheduler import served, turns, wake
 
-__all__ = ["COPY", "LIVE", "Job", "ahead_of", "check_room", "delete", "find", "forget", "jobs", "remove_folder",
-           "resume", "stop", "submit", "threads", "write_state"]
+__all__ = ["COPY", "LIVE", "Job", "ahead_of", "check_kept", "check_room", "delete", "find", "forget", "jobs",
+           "remove_folder", "resume", "stop", "submit", "threads", "write_state"]
 GONE = "it is not there any more: somebody deleted it"
 
 
@@ -45,6 +45,7 @@ def submit(runs: Path, kind: str, title: str, data: str, config: Config, recordi
     person alone ("") has no bound but the latter.
     """
     check_room(runs, owner, most, waiting_each)
+    check_kept(runs, owner)
     folder = runs / secrets.token_hex(6)
     spec = {"kind": kind, "title": title, "data": data, "config": config.to_dict(), "grid": grid, "threads": threads(),
             "created": datetime.now(UTC).isoformat(timespec="seconds"), "ticket": 0, "owner": owner,
@@ -75,6 +76,17 @@ def check_room(runs: Path, owner: str = "", most: int = JOBS, waiting_each: int 
     if owner and sum(job.owner == owner for job in waiting) >= waiting_each:
         raise FileError(f"{waiting_each} jobs of yours are waiting already, which is the most that one person may have "
                         "beside the one that runs: cancel one first")
+
+
+def check_kept(runs: Path, owner: str) -> None:
+    """Refuse where a visitor of a class, or all of them, keep as many runs as may be; one person alone has no bound."""
+    kept = [job.owner for job in jobs(runs)] if owner else []
+    if kept.count(owner) >= RUNS_EACH:
+        raise FileError(f"you keep {RUNS_EACH} runs already, which is the most that one person may have here: delete "
+                        "one first")
+    if len(kept) >= RUNS:
+        raise FileError(f"{RUNS} runs are kept here already, which is the most of all people together: delete one of "
+                        "yours first, or ask the lecturer")
 
 
 def resume(job: Job, *, most: int = JOBS, waiting_each: int = JOBS_WAITING_EACH) -> None:
@@ -153,7 +165,8 @@ def _queue(folder: Path, spec: dict) -> None:
                 now: dict = {}
                 with contextlib.suppress(FileError):
                     now = read_json(folder / "state.json")
-                write_json(folder / "job.json", spec | {"ticket": time.time_ns()})
+                last = max((job.spec["ticket"] for job in jobs(folder.parent)), default=0)
+                write_json(folder / "job.json", spec | {"ticket": max(time.time_ns(), last + 1)})   # clocks go back
                 write_state(folder, **now | {"state": "queued", "note": ""})
         except Timeout:
             raise FileError("it is running already") from None

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -74,26 +75,49 @@ def wake_if_waiting(runs: Path) -> None:
             wake(runs)
 
 
+def places() -> int:
+    """Trainings at a time: one on this machine, on a cluster (``QPWL_DASK``) as many as it has workers."""
+    if not (address := os.environ.get("QPWL_DASK")):
+        return 1
+    from qpwl_core.training.cluster import machines
+
+    try:
+        return machines(address)
+    except ValueError:                           # the job's own process says what is wrong
+        return 1
+
+
 def schedule(runs: Path, silence: float = SILENCE) -> None:
     """Give the jobs of a folder their turns until none waits."""
-    lock, tried = FileLock(runs / LOCK), set()
+    lock, tried, at_a_time = FileLock(runs / LOCK), set(), 0
 
-    def next_job() -> Job | None:
-        waiting = [job for job in jobs(runs) if job.state == "queued" and (job.id, job.spec["ticket"]) not in tried]
-        return next(iter(turns(waiting, served(runs))), None)
+    def waiting() -> list[Job]:
+        return [job for job in jobs(runs) if job.state == "queued" and (job.id, job.spec["ticket"]) not in tried]
 
-    while next_job() is not None:                # looked at again after the lock was let go: none is forgotten
+    def begin(pool: ThreadPoolExecutor, going: dict[Future, Job]) -> None:
+        """Watch what runs (its scheduler was killed, and it was not), and start what may: of each owner one."""
+        for job in jobs(runs):
+            if job.state == "running" and job.id not in [other.id for other in going.values()]:
+                going[pool.submit(watch, runs, job, None, silence)] = job
+        while len(going) < at_a_time:
+            busy = {job.owner for job in going.values()} - {""}
+            job = next(iter(turns([job for job in waiting() if job.owner not in busy], served(runs))), None)
+            if job is None:
+                return
+            tried.add((job.id, job.spec["ticket"]))
+            had = served(runs)
+            _remember(runs, had | {job.owner: max(had.values(), default=0) + 1})
+            going[pool.submit(run, runs, job, silence)] = job
+
+    while waiting():                             # looked at again after the lock was let go: none is forgotten
         try:
-            with lock.acquire(timeout=1):        # one who looks holds it for a moment
+            with lock.acquire(timeout=1), ThreadPoolExecutor() as pool:      # one who looks holds it for a moment
                 _remember(runs, served(runs))
-                for job in jobs(runs):
-                    if job.state == "running":   # its scheduler was killed, and it was not
-                        watch(runs, job, None, silence)
-                if (job := next_job()) is not None:
-                    tried.add((job.id, job.spec["ticket"]))
-                    had = served(runs)
-                    _remember(runs, had | {job.owner: max(had.values(), default=0) + 1})
-                    run(runs, job, silence)
+                at_a_time, going = at_a_time or places(), {}
+                while begin(pool, going) or going:
+                    done, _ = wait(going, TICK if at_a_time > 1 else None, FIRST_COMPLETED)
+                    for each in done:
+                        del going[each]
         except Timeout:
             return                               # another one does
 
@@ -137,6 +161,14 @@ def watch(runs: Path, job: Job, process: subprocess.Popen | None, silence: float
             f"Its process was ended from outside (signal {-code}): most likely memory ran out." if code and code < 0
             else f"Its process ended without a word (code {code}); its folder has log.txt." if code is not None
             else "Its process was ended from outside."))
+
+
+def step_back(steps: int) -> None:
+    """Let others have the processor first: pages, and of a class all of them."""
+    if hasattr(os, "nice"):
+        os.nice(steps)
+    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w", encoding="utf-8") as file:
+        file.write(str(steps))                                 # Linux shares by session first, and this is one
 
 
 def end(pid: int) -> None:

@@ -1,6 +1,7 @@
 """The process of one training job: ``python -m ui.library.worker FOLDER``, started by `scheduler.py` at its turn.
 
-It knows nothing of pages.
+It knows nothing of pages. With ``QPWL_DASK``, the address of a Dask scheduler, the training itself runs on that
+cluster, and this process keeps its folder here up to date.
 """
 
 from __future__ import annotations
@@ -20,10 +21,14 @@ from filelock import FileLock, Timeout
 
 from qpwl_core.common.bounds import STUCK, TRAINING_SHARE
 from qpwl_core.common.memory import limit_memory, machine_memory
-from ui.library.job import COPY, find, last_word, state_of, write_state
+from qpwl_core.training.cluster import ClusterError
+from ui.library.elsewhere import on_cluster
+from ui.library.job import COPY, SENT, find, last_word, sentence, state_of, write_state
+from ui.library.scheduler import step_back
 from ui.visitors.classroom import in_class
 
 GRACE = 0.7            # seconds that a step may still take after a stop; then the last checkpoint must do
+FAR_GRACE = 10.0       # the same where it is trained on a cluster: its last checkpoint must come from there
 BEAT = 2.0             # seconds between two signs of life
 RECORDS = 600          # of a curve: what a picture can show, and a page read in no time
 
@@ -35,11 +40,13 @@ class Stopped(Exception):
 class Worker:
     """Tells the world where the job stands, shows that it lives, and listens for a stop."""
 
-    def __init__(self, folder: Path):
-        self.folder, self.job = folder, find(folder.parent, folder.name)
+    def __init__(self, folder: Path, stopping: threading.Event | None = None):
+        """``stopping``: says that a stop was asked for; without it, a file does, and this process is ended by it."""
+        self.folder, self.job, self.grace = folder, find(folder.parent, folder.name), GRACE
         self.now, self.told, self.moved = dict(self.job.now), 0.0, time.monotonic()
-        self.stopping, self.last_word = threading.Event(), threading.Lock()
-        threading.Thread(target=self._listen, daemon=True).start()
+        self.stopping, self.last_word = stopping or threading.Event(), threading.Lock()
+        if stopping is None:
+            threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def due(self) -> bool:
@@ -79,7 +86,7 @@ class Worker:
                                               "try fewer pairs, fewer filters or a larger stride.")
             time.sleep(0.1)
         self.stopping.set()
-        time.sleep(GRACE)
+        time.sleep(self.grace)
         self.end(state="stopped", note="")
 
     def end(self, **changes):
@@ -105,9 +112,11 @@ def parts_of(worker: Worker):
     from qpwl_core.data.loading import load_recordings
     from qpwl_core.data.splits import split, split_dataset
 
-    copy, data = worker.folder / COPY, worker.job.spec["data"]
-    recordings = load_recordings(copy) if copy.exists() else load_dataset(data)
-    return split(recordings) if copy.exists() else split_dataset(DATASETS[data], recordings)
+    data = worker.job.spec["data"]
+    if (worker.folder / COPY).exists():
+        return split(load_recordings(worker.folder / COPY))
+    sent = worker.folder / SENT
+    return split_dataset(DATASETS[data], load_recordings(sent) if sent.exists() else load_dataset(data))
 
 
 def train_one(worker: Worker) -> str:
@@ -234,24 +243,20 @@ def train_grid(worker: Worker) -> str:
     return ""
 
 
-def step_back(steps: int) -> None:
-    """Let others have the processor first: pages, and of a class all of them."""
-    if hasattr(os, "nice"):
-        os.nice(steps)
-    with contextlib.suppress(OSError), open("/proc/self/autogroup", "w", encoding="utf-8") as file:
-        file.write(str(steps))                                 # Linux shares by session first, and this is one
+WORK = {"train": train_one, "grid": train_grid}
 
 
-def sentence(error: BaseException) -> str:
-    """What went wrong, for the page."""
-    if isinstance(error, MemoryError):
-        return "There was not enough memory: try fewer pairs, fewer filters or a larger stride."
-    if isinstance(error, OSError):
-        return f"{error.filename or 'The disk'}: {error.strerror or error}"
-    text = " ".join(str(error).split())
-    if "out of memory" in text or "allocate memory" in text:
-        return sentence(MemoryError())
-    return text if isinstance(error, ValueError) else f"Unexpected {type(error).__name__}: {text[:300]}"
+def trained_there(folder: Path, stop: threading.Event) -> tuple[str, dict]:
+    """On a machine of the cluster: a note, and where it stands; who stopped it knows."""
+    import torch
+    from distributed import get_worker
+
+    torch.set_num_threads(get_worker().state.nthreads)
+    worker = Worker(folder, stop)
+    note = ""
+    with contextlib.suppress(Stopped):
+        note = WORK[worker.job.spec["kind"]](worker)
+    return note, worker.now
 
 
 def main(folder: Path) -> None:
@@ -266,14 +271,22 @@ def main(folder: Path) -> None:
     try:
         worker.tell(state="running", note="reading the recordings", pid=os.getpid())
         step_back(19 if in_class() else 5)
-        import torch
+        if address := os.environ.get("QPWL_DASK"):
+            from ui.library.worker import trained_there  # by its name: this module is the program
 
-        torch.set_num_threads(worker.job.spec["threads"])
-        limit_memory(int(TRAINING_SHARE * machine_memory()))   # a sentence, and not the system's choice of a victim
-        note = train_one(worker) if worker.job.spec["kind"] == "train" else train_grid(worker)
+            worker.grace = FAR_GRACE
+            note = on_cluster(address, trained_there, worker)
+            worker.check()
+        else:
+            import torch
+            torch.set_num_threads(worker.job.spec["threads"])
+            limit_memory(int(TRAINING_SHARE * machine_memory()))   # a sentence, not the system's choice of a victim
+            note = WORK[worker.job.spec["kind"]](worker)
         worker.end(state="finished", note=note, eta=0.0)
     except Stopped:
         worker.end(state="stopped", note="")
+    except ClusterError as error:                              # it can be taken up again
+        worker.end(state="interrupted", note=f"{error}.")
     except BaseException as error:                             # one sentence for the page, the rest for the log
         traceback.print_exc()
         worker.end(state="failed", note=sentence(error))

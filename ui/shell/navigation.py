@@ -38,7 +38,8 @@ def navigation():
     if in_class():
         pages["Class"] = [st.Page(ROOT / "pages/classroom.py", title="Class", icon=":material/school:")]
     hidden = st.session_state.get("present", st.query_params.get("present") == "true")     # before an audience
-    return st.navigation({"": [home], **pages}, position="hidden" if hidden else "sidebar")
+    # all of them: one more than twelve, and Streamlit would hide the last, the page of the class among them
+    return st.navigation({"": [home], **pages}, position="hidden" if hidden else "sidebar", expanded=True)
 
 
 def run_framed() -> None:
@@ -64,10 +65,18 @@ def set_modules_aside() -> None:
         gc.freeze()
 
 
+def always_framed() -> None:
+    """Tell Streamlit, before it serves, that app.py declares the pages: also the first link leads through it.
+
+    Else, where two visitors came to a server that was just up, one of them could be left with a page without its frame,
+    and lose what they typed first."""
+    PagesManager.uses_pages_directory = False
+
+
 def frame_if_bare() -> None:
     """Declare the pages from within one, where a link led to it before app.py has ever run: Streamlit then starts the
     page's script alone. And start again, inside the frame: widgets have other identities there, so what is typed or
-    pressed first would be lost."""
+    pressed first would be lost. A server of ours is never in that state (`always_framed`)."""
     if getattr(framed, "yes", False):
         return
     alone = PagesManager.uses_pages_directory and not app_has_run.is_set()

@@ -11,6 +11,7 @@ import streamlit as st
 
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import runs_folder
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import duration
 from qpwl_core.models.config import Config
 from qpwl_core.models.methods import METHODS
@@ -241,7 +242,7 @@ def compare() -> None:
         st.caption("Losses compare only where the method and N are the same.")
     with right:
         chart(auc_curves(curves, colours, 380), "compare-auc", f"Validation AUC of {len(names)} runs", data)
-    st.dataframe(compared(picked, names), hide_index=True, column_config={
+    st.dataframe(safe_of(compared(picked, names)), hide_index=True, column_config={
         name: st.column_config.NumberColumn(format="%.4f") for name in ("best validation AUC", "test AUC", "after 5")})
     st.caption(f"Test AUC: {AUC_KINDS['nearest']} By one sequence, and by five. {AUC_KINDS['validation']} Runs on one "
                "split of a few people differ by 0.01 for no reason: believe a ranking when several seeds agree.")

@@ -8,6 +8,7 @@ import streamlit as st
 from qpwl_core.common.bounds import UPLOADS
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import runs_folder
+from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import duration
 from ui.library import shelf
 from ui.library.models import Entry, choose_model, entries, my_models, shipped_titles
@@ -59,7 +60,7 @@ def table() -> None:
         if rows and rows[0] < len(at_hand):
             st.session_state["model"] = at_hand[rows[0]].id
 
-    st.dataframe(pd.DataFrame([facts_of(entry) for entry in at_hand]), hide_index=True, key="train_models",
+    st.dataframe(safe_of(pd.DataFrame([facts_of(entry) for entry in at_hand])), hide_index=True, key="train_models",
                  on_select=chosen, selection_mode="single-row",
                  column_config={name: st.column_config.NumberColumn(format="%.4f") for name in ("AUC", "AUC after 5")})
     st.caption("AUC: people never seen in training, verified by one sequence, and by five. Click at the left of a row "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import re
 import time
 from collections import OrderedDict
 from http.cookies import CookieError, SimpleCookie
@@ -24,6 +25,10 @@ SLOW = "There were too many wrong codes from here: wait a minute, then open the 
 CONSENT = ("What you upload, train and enrol here is kept on the lecturer's computer under a random number until you "
            "press “Forget me” or the class ends; only the lecturer can see it, and nobody else until you share it.")
 CLOSED = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")        # nothing for visitors
+FILES = re.compile("/media/[0-9a-f]+|/_stcore/upload_file/[-0-9a-zA-Z]+/[-0-9a-zA-Z]+")   # of those who were told
+MESSAGES = ("rerun_script", "stop_script", "file_urls_request", "app_heartbeat")          # that pages send
+OPERATIONS = ("deferred_file", "dataframe_chunk")
+FILES_EACH = 1000                 # addresses that are remembered of one visitor
 TRIES, EVERY = 10, 6.0            # wrong codes from one address at once, and seconds until one more is allowed
 KNOWN, LARGEST = 2.0, 4096        # seconds that a look at the register counts; bytes of a form
 STYLE = ("<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'><title>QP-WL Lab</title>"
@@ -37,7 +42,7 @@ class Gate:
 
     def __init__(self, app):
         self.app, self.room, self.register = app, classroom(), Register(desk_place())
-        self.guesses, self.known = Guesses(), {}
+        self.guesses, self.known, self.told = Guesses(), {}, Told()
 
     async def __call__(self, scope, receive, send):
         if scope["type"] not in ("http", "websocket"):                     # the server's own start and end
@@ -57,6 +62,11 @@ class Gate:
         elif visitor is None or path.rstrip("/").startswith(CLOSED):
             await page(f"<p>{OUTSIDE}</p>", 403)(scope, receive, send)
             return
+        elif (wanted := FILES.match(path)) and not self.told.knows(visitor, wanted[0]):
+            await page("<p>It is not there.</p>", 404)(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            receive, send = only_permitted(receive), self.told.listening(visitor, send)
         await self.app(scope, receive, send)
 
     async def visitor_of(self, scope) -> str | None:
@@ -97,6 +107,57 @@ class Gate:
             return with_cookie(RedirectResponse("/", 303), self.room, joined.id)
         self.guesses.wrong(address)
         return page(f"<p>{OUTSIDE}</p>", 403)
+
+
+def permitted(data: bytes | None) -> bool:
+    """Whether a message is one that a page sends by itself; others are for developers and change the whole server."""
+    from streamlit.proto.BackMsg_pb2 import BackMsg
+
+    try:
+        message = BackMsg.FromString(data or b"")
+    except Exception:                                                      # no message at all
+        return False
+    kind = message.WhichOneof("type")
+    return kind in MESSAGES or (kind == "backend_operation_request" and
+                                message.backend_operation_request.WhichOneof("payload") in OPERATIONS)
+
+
+def only_permitted(receive):
+    """What comes by a web socket without what a visitor has no business with."""
+    async def heard():
+        while True:
+            message = await receive()
+            if message["type"] != "websocket.receive" or permitted(message.get("bytes")):
+                return message
+
+    return heard
+
+
+class Told:
+    """Which downloads a visitor was told of, and where to put an upload: what Streamlit sent to a session of theirs.
+
+    Its addresses cannot be guessed; to know another's must be of no use either."""
+
+    def __init__(self):
+        self.files: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
+        self.sent = re.compile(FILES.pattern.encode())
+
+    def listening(self, visitor: str, send):
+        async def noting(message):
+            for found in self.sent.findall(message.get("bytes") or b""):
+                theirs = self.files.setdefault(visitor, OrderedDict())
+                theirs[found.decode()] = None
+                theirs.move_to_end(found.decode())
+                if len(theirs) > FILES_EACH:
+                    theirs.popitem(last=False)
+            await send(message)
+
+        if len(self.files) > 1000:
+            self.files.popitem(last=False)
+        return noting
+
+    def knows(self, visitor: str, path: str) -> bool:
+        return path in self.files.get(visitor, ())
 
 
 class Guesses:

@@ -64,3 +64,11 @@ def test_there_is_one_writer():
             if path.name != "sheets.py":
                 text = path.read_text(encoding="utf-8")
                 assert not re.search(r"\.to_csv\(|csv\.(Dict)?[wW]riter", text), path
+
+
+def test_tables_on_pages_are_safe_too():
+    """Every table of Streamlit can be downloaded by a button of its own."""
+    shown = [(path.name, found) for path in (ROOT / "ui").rglob("*.py")
+             for found in re.findall(r"\.(?:dataframe|data_editor)\((\w*)", path.read_text(encoding="utf-8"))]
+    assert len(shown) > 5
+    assert {what for _, what in shown} == {"safe_of"}, shown

@@ -1,0 +1,257 @@
+"""A class on a bad day: ten uploads of 200 MB at once, a full disk, a read-only folder, a clock set back.
+
+In each, some visitors do what hurts (upload, enrol, train, answer a question, join) while others walk over all pages:
+whoever is hurt gets one sentence, nobody sees an exception, and the others are as quick as before. When the bad day is
+over, everything works again.
+
+    python -m scripts.hard_class [uploads] [disk] [read-only] [clock]
+
+The disk is a small tmpfs, which takes root; the clock is libfaketime's (Debian's package libfaketime).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import contextmanager, suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import psutil
+
+from qpwl_core.data.recordings import Recordings
+from scripts import class_load
+from tests.support.classroom import Class, running_class
+from tests.support.client import Client, asked
+from tests.support.tiny import tiny_recordings
+from ui.library.jobs import jobs
+
+FAKETIME = "/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1"
+DISK, OTHERS = 64, 8                        # MB; people
+ALONE: dict = {"open": [(0, 0.0)], "act": [], "errors": []}         # nobody else was there
+numbers = itertools.count()
+
+
+def sentences(client: Client) -> list[str]:
+    """What the page says in a red box."""
+    return [element.alert.body for element in client.elements.values() if element.WhichOneof("type") == "alert"
+            and element.alert.format == element.alert.ERROR]
+
+
+async def act(client: Client, page: str, query: str, do, done: str) -> str:
+    """"done", or the one sentence that the page says instead."""
+    await client.open(page, query)
+    with suppress(KeyError):                                  # the page has a sentence where the form would be
+        await do(client)
+    if client.errors:
+        return f"EXCEPTION {client.errors}"
+    said = sentences(client)
+    return said[0] if len(said) == 1 else "done" if not said and done in client.text else f"SAID NOTHING {said}"
+
+
+async def enrol(client: Client) -> None:
+    await client.act(client.find("text_input", "Name"), f"person {next(numbers)}")
+    await client.act(client.find("button", "Enrol"))
+
+
+async def train(client: Client) -> None:
+    await client.act(client.find("button", "Start training"))
+
+
+async def answer(client: Client) -> None:
+    radio = client.widgets("radio")[0]
+    await client.act(radio, radio.proto.options[next(numbers) % 2])
+
+
+def upload(path: Path) -> Callable:
+    async def do(client: Client) -> None:
+        client.errors.clear()
+        try:
+            await client.upload(client.find("file_uploader", "Recordings of several people"), path.name,
+                                path.read_bytes(), 300)
+        except RuntimeError as error:                         # the server refused to take it: the browser shows that
+            if not str(error).startswith(("413", "507")):
+                raise
+    return do
+
+
+async def all_of_it(room: Class, cookie: str, small: Path) -> dict[str, str]:
+    """Everything that writes."""
+    found = {}
+    async with Client(room.address, cookie) as client:
+        found["enrol"] = await act(client, "desk", "", enrol, "is enrolled with")
+        found["upload"] = await act(client, "data", "data_view=Your+own", upload(small), "people")
+        found["answer"] = await act(client, "lessons", "", answer, "")
+    async with Client(room.address, cookie) as client:
+        found["train"] = await act(client, "train", "", train, "stop-")
+        for widget in [widget for widget in client.widgets("button") if widget.label in ("Stop", "Leave the queue")]:
+            await client.act(widget)
+    status, text, _ = await asyncio.to_thread(asked, room.address, f"/join/{room.secrets['join']}", {"name": "new"})
+    said = text.partition("<p>")[2].partition("</p>")[0]
+    found["join"] = "done" if status == 303 else said if status == 400 and said else f"SAID NOTHING {status}"
+    return found
+
+
+@contextmanager
+def walking(room: Class, others: list[str], told: dict):
+    """Others, by their cookies, who notice nothing."""
+    options = SimpleNamespace(seed=3, every=2)
+    tasks = [asyncio.create_task(class_load.student(room, i, options, float("inf"), told, cookie))
+             for i, cookie in enumerate(others)]
+    yield
+    for task in tasks:
+        task.cancel()
+
+
+def judged(what: str, found: dict[str, str], told: dict, wanted: Callable[[str], bool]) -> list[str]:
+    wrong = [f"{what}: {act}: {said}" for act, said in found.items() if not wanted(said)]
+    for name, said in found.items():
+        print(f"{what:12} {name:10} {said}")
+    times = [took for kind in ("open", "act") for _, took, *_ in told[kind]]
+    late = class_load.late(times, 0.95)
+    print(f"{what:12} others: {len(times)} pages and acts, p95 {late:.2f} s, {len(told['errors'])} errors")
+    wrong += [f"{what}: {error}" for error in told["errors"]]
+    return wrong + [f"{what}: the others waited {late:.2f} s"] * (not times or late > class_load.OPEN)
+
+
+def one_sentence(said: str) -> bool:
+    return said != "done" and not said.startswith(("EXCEPTION", "SAID NOTHING")) and "Traceback" not in said
+
+
+def fresh() -> dict:
+    return {"open": [], "act": [], "errors": []}
+
+
+async def while_others(room: Class, others: list[str], told: dict, work):
+    """What ``work`` gives, done while others walk about."""
+    with walking(room, others, told):
+        await asyncio.sleep(5)
+        found = await work
+        await asyncio.sleep(5)
+        return found
+
+
+def uploads(home: Path) -> list[str]:
+    """Ten visitors upload 195 MB at once; some fit into what the server keeps, the rest are told."""
+    large, told, most = home / "large.npz", fresh(), [0.0]
+    values = np.random.default_rng(0).normal(size=(10, 850_000, 6)).astype(np.float32)
+    Recordings(list(values), [f"p{i // 2}" for i in range(10)], [f"c{i}" for i in range(6)], 50.0).save(
+        large, compressed=False)
+    print(f"a file of {large.stat().st_size / 1e6:.0f} MB")
+
+    async def one(room: Class, cookie: str) -> str:
+        async with Client(room.address, cookie) as client:
+            return await act(client, "data", "data_view=Your+own", upload(large), "people")
+
+    async def memory(room: Class) -> None:
+        while True:
+            for process in psutil.Process(room.process.pid).children(recursive=True):
+                try:
+                    if "streamlit" in " ".join(process.cmdline()):
+                        most[0] = max(most[0], process.memory_info().rss)
+                except psutil.Error:
+                    continue
+            await asyncio.sleep(0.5)
+
+    async def play(room: Class) -> dict[str, str]:
+        cookies = [await asyncio.to_thread(room.join) for _ in range(10 + OTHERS)]
+        others = [cookies.pop() for _ in range(OTHERS)]
+        watch = asyncio.create_task(memory(room))
+        found = await while_others(room, others, told, asyncio.gather(*(one(room, cookie) for cookie in cookies)))
+        watch.cancel()
+        return {f"visitor {i}": said for i, said in enumerate(found)}
+
+    with running_class(home / "class") as room:
+        found = asyncio.run(play(room))
+    print(f"uploads      memory of the server at most {most[0] / 2**30:.2f} GB")
+    return judged("uploads", found, told, lambda said: said == "done" or one_sentence(said))
+
+
+@contextmanager
+def small_disk(at: Path):
+    at.mkdir(parents=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}m", "tmpfs", str(at)], check=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", "-l", str(at)], check=True)
+
+
+def disk(home: Path, what: str = "full disk") -> list[str]:
+    """A disk without room for one more byte, or one that nobody may write to, and then it is well again."""
+    small, told, after = home / "small.npz", fresh(), fresh()
+    tiny_recordings().save(small)
+    with small_disk(home / "disk") as at, running_class(at / "class") as room:
+        ann, others = room.join("Ann"), [room.join() for _ in range(OTHERS)]
+        before = asyncio.run(all_of_it(room, ann, small))
+        wrong = judged("before", before, ALONE, lambda said: said == "done")
+        if what == "full disk":
+            with open(at / "full", "wb", buffering=0) as file:
+                for size in (2**20, 4096, 1):
+                    try:
+                        while True:
+                            file.write(b"\0" * size)
+                    except OSError:
+                        continue
+        else:
+            subprocess.run(["mount", "-o", "remount,ro", str(at)], check=True)
+        found = asyncio.run(while_others(room, others, told, all_of_it(room, ann, small)))
+        told["errors"] = [error for error in told["errors"] if "cannot be written" not in error]
+        wrong += judged(what, found, told, one_sentence)
+        if what == "full disk":
+            (at / "full").unlink()
+        else:
+            subprocess.run(["mount", "-o", "remount,rw", str(at)], check=True)
+        again = asyncio.run(while_others(room, others, after, all_of_it(room, ann, small)))
+        wrong += judged("afterwards", again, after, lambda said: said == "done")
+    return wrong
+
+
+def read_only(home: Path) -> list[str]:
+    return disk(home, "read-only")
+
+
+def clock(home: Path) -> list[str]:
+    """The clock goes back by a day in the middle of the class: whoever was in stays in, and all goes on."""
+    small, told, stamp = home / "small.npz", fresh(), home / "now"
+    tiny_recordings().save(small)
+    stamp.write_text("+0")
+    with running_class(home / "class", LD_PRELOAD=FAKETIME, FAKETIME_TIMESTAMP_FILE=str(stamp), FAKETIME_NO_CACHE="1",
+                       FAKETIME_DONT_FAKE_MONOTONIC="1") as room:
+        ann, others = room.join("Ann"), [room.join() for _ in range(OTHERS)]
+        before = asyncio.run(all_of_it(room, ann, small))
+        wrong = judged("before", before, ALONE, lambda said: said == "done")
+        stamp.write_text("-1d")
+        found = asyncio.run(while_others(room, others, told, all_of_it(room, ann, small)))
+        wrong += judged("clock back", found, told, lambda said: said == "done")
+
+        tickets = [job.spec for job in jobs(room.folder / "runs")]
+        yesterday = (datetime.now() - timedelta(days=1)).strftime("%Y-%m-%d")
+        if not tickets or not tickets[0]["created"].startswith(yesterday):
+            wrong.append(f"clock: the run asked for last is not first: {[spec['created'] for spec in tickets]}")
+    return wrong
+
+
+def main() -> int:
+    every = {"uploads": uploads, "disk": disk, "read-only": read_only, "clock": clock}
+    wrong, begun = [], time.monotonic()
+    for name in sys.argv[1:] or every:
+        with tempfile.TemporaryDirectory(prefix="qpwl-hard-") as home:
+            wrong += every[name](Path(home))
+        for process in psutil.process_iter(["pid", "cmdline"]):
+            if home in " ".join(process.info["cmdline"] or ()):       # the schedulers of a class that is gone
+                os.kill(process.info["pid"], 9)
+    print(*wrong, f"{time.monotonic() - begun:.0f} s: {f'{len(wrong)} wrong' if wrong else 'nothing wrong'}", sep="\n")
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

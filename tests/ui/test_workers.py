@@ -1,0 +1,73 @@
+"""A class of two app processes behind nginx: everybody at one of them, and all of them on the same folders."""
+
+import asyncio
+import shutil
+
+import psutil
+import pytest
+
+from tests.support.classroom import running_class
+from tests.support.client import Client, asked
+from ui.visitors.classroom import OUTSIDE
+
+pytestmark = pytest.mark.skipif(not shutil.which("nginx", path="/usr/sbin:/usr/local/sbin:/usr/bin"),
+                                reason="nginx is not installed (make test installs it as root)")
+
+
+@pytest.fixture(scope="module")
+def room(tmp_path_factory):
+    with running_class(tmp_path_factory.mktemp("class") / "class", 2) as running:
+        yield running
+
+
+def workers(room) -> list[psutil.Process]:
+    return [each for each in psutil.Process(room.process.pid).children() if "streamlit" in " ".join(each.cmdline())]
+
+
+def sockets(room) -> dict[int, int]:
+    """Open web sockets from nginx by worker."""
+    return {each.pid: sum(c.status == "ESTABLISHED" for c in each.net_connections("tcp")) for each in workers(room)}
+
+
+def test_the_door_is_closed_and_large_things_are_refused_before_they_come_in(room):
+    ann = room.join("Ann")
+    assert asked(room.address, "/desk")[0] == 403
+    assert OUTSIDE in asked(room.address, "/")[1]
+    for path in ("/_stcore/metrics", "/_stcore/agent/openapi.json", "/_stcore/script-health-check"):
+        assert asked(room.address, path, cookie=ann)[0] == 403
+    huge = {"Content-Length": str(202 * 2**20)}
+    assert asked(room.address, "/_stcore/upload_file/a/b", None, ann, "PUT", huge, b"x")[0] == 413
+    assert "nginx/" not in asked(room.address, "/nowhere/at/all", cookie=ann)[2].get("Server", "")
+
+
+def test_guessing_is_slowed_down_by_whichever_process_is_asked(room):
+    """The address is that of whoever knocks, and not nginx's own: a header of theirs is no use."""
+    told = [asked(room.address, f"/lecturer/{i}", headers={"X-Real-IP": f"10.0.0.{i}"})[0] for i in range(13)]
+    assert 429 in told
+
+
+def test_a_visitor_stays_at_one_and_is_taken_over_by_the_other(room):
+    async def walk():
+        cookies = [await asyncio.to_thread(room.join, f"student {i}") for i in range(12)]
+        clients = [Client(room.address, cookie) for cookie in cookies]
+        for client in clients:
+            await client.__aenter__()
+            await client.open("lessons")
+        assert all(count for count in sockets(room).values()), "both have work"
+        one = Client(room.address, cookies[0])
+        async with one:
+            before = sockets(room)
+            async with Client(room.address, cookies[0]) as again:
+                await again.open("desk")
+                await again.act(again.find("button", "Enrol three people"))
+                after = sockets(room)
+        at = [pid for pid in before if after[pid] > before[pid]]
+        assert len(at) == 1, (before, after)
+        for client in clients:
+            await client.__aexit__()
+        psutil.Process(at[0]).kill()
+        async with Client(room.address, cookies[0]) as taken_over:       # by the other, or by the one that comes again
+            await taken_over.open("desk", timeout=60)
+            assert "Enrolled: 3" in taken_over.text
+
+    asyncio.run(walk())
