@@ -1,6 +1,8 @@
 """Those who tried, on Verification and at the desk: what is on screen is what the core computes."""
 
 import re
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from qpwl_core.models.gallery import load_gallery
 from tests.support.matching import trials_of
 from tests.support.pages import figures_on, opened
 from ui.library import models as library
+from ui.matching import tried
 from ui.shell.people import name_of
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
@@ -47,8 +50,27 @@ def test_errors_of_those_who_tried_are_the_cards(entry):
     table = page.table[0].value
     for own, row in zip((False, True), table.itertuples(index=False), strict=True):
         assert row[3].startswith(f"{wanted[5, own]['skilled_eer']:.1%}")
-    days = page.table[1].value
+    days = page.table[-1].value
     assert days["enrolled and observed"].tolist() == ["the same day", "another day"]
+
+
+def test_what_learns_nothing_stands_beside_the_models_on_all_people_to_test(entry, monkeypatch):
+    shown, told = [], entry.card["results"]["forgeries"]
+    monkeypatch.setattr(tried, "table", lambda frame, what: shown.append(frame))
+    better = [row | {"random_eer": 0.001} for row in told]
+    beside = replace(entry, card=entry.card | {"nothing_learned": {"dtw": better, "a method of tomorrow": better}})
+    alone = replace(entry, card={name: x for name, x in entry.card.items() if name != "nothing_learned"})
+    for card, kind in ((alone, "ships"), (beside, "uploaded")):
+        tried.without_training([SimpleNamespace(entry=replace(card, kind=kind), label="mine")], 5)
+    assert shown == [], "nothing to set beside it, and a card that was uploaded may lie"
+    tried.without_training([SimpleNamespace(entry=beside, label="mine")], 5)
+    frame, = shown
+    assert frame["method"].tolist() == ["mine"] * 2 + ["Dynamic time warping"] * 2
+    assert frame["distance"].tolist() == ["plain", "by their own spread"] * 2
+    row, = (row for row in told if row["enrolled"] == 5 and not row["normalised"])
+    assert frame.iloc[0, 2:5].tolist() == [f"{row[f'{kind}_eer']:.1%}" for kind in ("random", "skilled", "mixed")]
+    assert frame["people"][0] == row["subjects"] > len(load_gallery(entry.folder).part("test").people)
+    assert frame.iloc[2, 2] == "0.1%"
 
 
 def test_models_without_forgeries_say_that_nobody_tried():

@@ -20,6 +20,7 @@ from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
 from qpwl_core.study import shipping
 from qpwl_core.study.cells import Distances, cell_record, drop_outdated, is_whole, make_cell, read_distances
+from qpwl_core.study.record import record_path, write_record
 from qpwl_core.study.report.sentences import verdicts
 from qpwl_core.study.runner import run
 from qpwl_core.study.scores import GRID, score, stack_of
@@ -362,6 +363,16 @@ def test_a_small_gallery_keeps_both_sessions_and_forgeries_of_its_people():
         sessions = small.stimuli[small.subjects == name].tolist()
         assert (sessions.count("session1"), sessions.count("session2")) == (3, 3)
         assert (small.imitates == name).sum() == 3
+
+
+def test_a_card_tells_what_learns_nothing_on_the_same_people(tmp_path):
+    cell, rows = Cell("signature-susig", "qp-wl", 0), [{"enrolled": 5, "random_eer": 0.01}]
+    assert shipping.nothing_learned(cell, tmp_path) == {}
+    for method, results in (("dtw", {"forgeries": rows}), ("untrained", {}), ("qp-cls", {"forgeries": rows})):
+        write_record(record_path(Cell(cell.set, method, 0).name, tmp_path), {
+            "format": "qpwl-cell", "version": 1, "config": {}, "results": results})
+    assert shipping.nothing_learned(cell, tmp_path) == {"dtw": rows}
+    assert shipping.nothing_learned(Cell(cell.set, "qp-wl", 1), tmp_path) == {}, "of another split: other people"
 
 
 def test_too_large_to_ship(smoke, tmp_path, monkeypatch):
