@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from qpwl_core.cli.registry import argument, command, load_data
+from qpwl_core.common.text import quoted
 
 
 @command()
@@ -59,9 +60,9 @@ def simulate(args):
 
     out = Path(args.out)
     if out.suffix not in (".npz", ".csv"):
-        raise ValueError(f"--out must name a .npz or .csv file, not {args.out!r}")
+        raise ValueError(f"--out must name a .npz or .csv file, not {quoted(args.out)}")
     if not out.absolute().parent.is_dir():
-        raise ValueError(f"--out is in a folder that does not exist: {str(out.parent)!r}")
+        raise ValueError(f"--out is in a folder that does not exist: {quoted(str(out.parent))}")
     given = {name: getattr(args, name) for name in ("subjects", "sequences", "seed") if getattr(args, name) is not None}
     recordings = SIMULATORS[args.domain](**given)
     recordings.save(out)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from qpwl_core.cli.registry import DEVICE, MODEL, THREADS, argument, command, load_data, people_of, set_threads
+from qpwl_core.common.text import quoted
 from qpwl_core.data.domains import DOMAINS
 
 
@@ -119,7 +120,7 @@ def recipe_options(given: list[str]) -> dict:
     for each in given:
         name, sign, value = each.partition("=")
         if not sign:
-            raise ValueError(f"--recipe must be NAME=VALUE, not {each!r}")
+            raise ValueError(f"--recipe must be NAME=VALUE, not {quoted(each)}")
         try:
             options[name] = json.loads(value)
         except ValueError:
@@ -153,7 +154,7 @@ def embed(args):
 
     out = Path(args.out)
     if out.suffix not in (".npz", ".safetensors"):
-        raise ValueError(f"--out must name a .npz or .safetensors file, not {args.out!r}")
+        raise ValueError(f"--out must name a .npz or .safetensors file, not {quoted(args.out)}")
     set_threads(args.threads)
     embeddings = load_model(args.model, device_of(args.device)).embed(load_data(args.data))
     assert embeddings.sources is not None, "embed says what each was cut from"

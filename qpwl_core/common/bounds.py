@@ -4,6 +4,8 @@ A claim is held against its bound before anything of that size is made, and the 
 bound.
 """
 
+from qpwl_core.common.text import quoted
+
 # --- recordings
 SEQUENCES = 10**6              # of one file: beyond, lists of names alone take gigabytes
 CHANNELS = 4096                # of one file: the densest EEG caps have 512
@@ -13,6 +15,24 @@ INFO_BYTES = 4 * 2**20         # of the free text that travels with recordings
 SLOWEST, FASTEST = 1e-3, 1e6   # Hz: one sample in a quarter of an hour, and a million a second
 RESAMPLED = 2**28              # values of one sequence after resampling: a gibibyte of float32
 
+VALUES_BYTES_FILE = 32 * 2**30  # of one file or folder as float32: what a workstation holds; pages take far less
+FOLDER_FILES = 100_000         # of one folder of recordings: more is somebody's whole disk
+CSV_LINE = 2**20               # characters of a line: a file that is one endless line is not read into memory
+DEFLATED = 1032                # bytes that one deflated byte holds at most: a claim of more is none
+EXPANSION = 100                # times that a file grows when unpacked: recordings do by 1.5 to 5, more is a bomb ...
+EXPANSION_FREE = 64 * 2**20    # ... unless it has no more bytes than this, which harm nobody
+MEMBER_BYTES = 64 * 2**20      # of a file in an archive of a data set: the largest of ours is below 10 MB
+ARCHIVE_BYTES = 8 * 2**30      # of an archive inside an archive, which is copied to a temporary file
+ARCHIVE_MEMBERS = 500_000      # files of one archive
+ARCHIVE_DEPTH = 4              # UCI EEG: eeg+database.zip / eeg_full.tar / co2a0000364.tar.gz / the files
+PHONE_SECONDS = 24 * 3600.0    # of one walk with a phone: beyond, its clock is broken
+PHONE_GAP = 10.0               # seconds without a sample: beyond, the phone was asleep
+PHONE_MEMBERS = 200            # files in an export of a phone: it has a dozen sensors
+PHONE_LINE = 2**16             # characters of a line of it
+SIGNATURE_SECONDS = 600.0      # of one signature in a file: beyond that a clock is broken
+SIGNATURE_STEP = 60.0          # seconds from one sample to the next; more is a broken clock, and counts as this
+SIGNATURE_COORDINATE = 1e7     # of a pen: float32 tells neighbours apart up to here
+
 # --- what a pad in the browser hands over
 INK_SECONDS = 60.0             # of one signature or movement, from the first touch to the last
 INK_SAMPLES = 120_000          # of one: a minute at 2,000 Hz, twice what the fastest common mice report
@@ -20,6 +40,18 @@ INK_STROKES = 500              # of one: three hundred letters with dots and acc
 INK_PIXELS = 20_000.0          # a coordinate, on the pad or beside it: the widest screens have 8,000
 INK_SLOWEST = 0.1              # seconds between samples while the pen moves (median): slower is no movement to learn
 LEAST_INK = 10                 # samples below which a pen has told nothing
+
+INK_CLOCK = 1e13               # milliseconds: three hundred years on either side of any clock's beginning
+DRAWINGS = 500                 # that one session keeps: each is embedded by every model that it meets
+
+# --- what a form or a link says
+TYPED = 10_000                 # numbers pasted into the page Quantile layer: all are sorted and drawn
+TYPED_NUMBER = 1e12            # the largest of them: squares of differences stay exact enough to show
+LEVELS_BY_HAND = 64            # of a quantile layer, typed in
+LINK_LENGTH = 2_000            # characters of pasted text that a link carries
+FORM_BYTES = 4096              # of the form at the door of a class: a code and a button
+CODE_TRIES, CODE_EVERY = 10, 6.0   # wrong codes from one address at once, and seconds until one more is allowed
+TITLE_LENGTH = 80              # characters of a model's title: it must fit a list
 
 # --- networks
 FILTERS = 4096                 # of a layer: its weights are filters² · kernel
@@ -33,6 +65,16 @@ ITERATIONS = 10**8
 SEED = 2**63 - 1               # NumPy and PyTorch take no larger ones alike
 FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
 TRIES = 10_000                 # of a search: each is a training
+PIECES = 64                    # of all storeys of a pyramid: each multiplies the embedding
+SETTING = 1e30                 # the largest number in a Config: beyond, float32 overflows
+JSON_BYTES = 16 * 2**20        # of a card, a config or a state: the largest of ours has 100 kB
+
+# --- the enrolment desk
+PERSON_LENGTH = 80             # characters of a name: it must fit a line
+ENROLLED_SEQUENCES = 1000      # of one person: each is compared with whoever comes
+PRESENTED = 5                  # sequences at once, as in the paper
+DESK_RECORDINGS = 100          # of one person of a file that are embedded: nobody brings more to a desk
+VISITORS = 300                 # of one class: a lecture hall
 
 # --- galleries
 GALLERY_SEQUENCES = 3000       # every page compares all with all: 36 MB of distances, and keeps some of those
@@ -66,6 +108,9 @@ UPLOADED_BYTES = 512 * 2**20              # of all sessions: a server of 3 GB ho
 VALUES_BYTES_SESSION = 256 * 2**20        # of what was read from them, as float32
 VALUES_BYTES = 768 * 2**20                # of all sessions
 MODEL_BYTES = 200 * 2**20                 # of all files of a model, unpacked
+STORED_BYTES_EACH = 256 * 2**20           # of uploads that a class keeps on disk, of one visitor
+STORED_BYTES = 4 * 2**30                  # and of all visitors
+ONCE_BYTES = 512 * 2**20                  # of distances that processes of a class share on disk; the oldest go first
 PRIVATE_HOURS = 24                        # that a model nobody shared lies on the disk of a server that was killed
 
 
@@ -73,7 +118,7 @@ def within(name: str, value, least, most) -> str | None:
     """What is wrong with a number that must lie between two, None where nothing is."""
     if least <= value <= most:                       # NaN lies nowhere
         return None
-    return f"{name} must be from {_said(least)} to {_said(most)}, not {value!r}"
+    return f"{name} must be from {_said(least)} to {_said(most)}, not {quoted(value)}"
 
 
 def _said(number) -> str:

@@ -17,9 +17,8 @@ from pathlib import Path
 
 import numpy as np
 
+from qpwl_core.common.bounds import JSON_BYTES as LARGEST_JSON
 from qpwl_core.common.text import sentence
-
-LARGEST_JSON = 16 * 2**20     # bytes of a card or a config
 
 
 class FileError(ValueError):

@@ -1,13 +1,32 @@
 """Words and numbers for people: names in quotes, sizes, durations, lists."""
 
+import reprlib
 from collections.abc import Sequence
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 80
+_SHORT.maxlevel = 2
 
 
 def shown(text) -> str:
     """Any text in quotes, short and safe to print."""
-    text = str(text)
+    text = text if isinstance(text, str) else quoted(text).strip("'")
     text = text if len(text) <= 80 else text[:77] + "..."
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
+
+
+def quoted(claim) -> str:
+    """Whatever a file or a form claims, as Python writes it, on one line and short, however large it is.
+
+    >>> quoted("a"), quoted(2.5), len(quoted("x" * 10**6)), len(quoted(list(range(10**6)))) < 40, quoted(10**5000)
+    ("'a'", '2.5', 80, True, 'a number of 16,610 bits')
+    """
+    if isinstance(claim, int) and claim.bit_length() > 256:
+        return f"a number of {claim.bit_length():,} bits"
+    try:
+        return sentence(_SHORT.repr(claim), 120)
+    except Exception:                            # something of a plug-in that cannot even say what it is
+        return f"a {type(claim).__name__}"
 
 
 def sentence(text: str, most: int = 400) -> str:

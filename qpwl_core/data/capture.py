@@ -14,6 +14,7 @@ from itertools import chain
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import INK_CLOCK as LATEST
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.ink import evenly
@@ -23,7 +24,6 @@ DEVICES = ("mouse", "touch", "pen")
 CHANNELS = ("x", "y", "pressure", "down")
 RATE = 100.0               # Hz, as in the files of signatures
 NUMBERS = 4                # of a sample
-LATEST = 1e13              # milliseconds: three hundred years on either side of any clock's beginning
 STILL = 3.0                # median steps without a report after which the pen counts as standing still
 
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from qpwl_core.common.bounds import SIGNATURE_SECONDS as MOST_SECONDS
+from qpwl_core.common.bounds import SIGNATURE_STEP as LONGEST_STEP
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
-
-MOST_SECONDS = 600.0     # of one signature: beyond that a clock is broken
-LONGEST_STEP = 60.0      # seconds from one sample to the next; more is a broken clock too, and counts as this
 
 
 def evenly(times, values, up, rate: float = 100.0) -> np.ndarray:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from qpwl_core.common.bounds import VALUES_BYTES_FILE as MAX_BYTES
 from qpwl_core.common.text import shown
-from qpwl_core.data.recordings import MAX_BYTES, Recordings, RecordingsError, checked_rate
+from qpwl_core.data.recordings import Recordings, RecordingsError, checked_rate
 
 
 def load_recordings(path, *, name=None, rate=None, lazy=None, max_bytes=MAX_BYTES) -> Recordings:

@@ -7,10 +7,11 @@ values back; through a .fif file, which mne writes in single precision, the last
 
 import numpy as np
 
+from qpwl_core.common.bounds import VALUES_BYTES_FILE as MAX_BYTES
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, new_values
 from qpwl_core.data.formats.writers import VALUE
-from qpwl_core.data.recordings import BLOCK, MAX_BYTES, Recordings
+from qpwl_core.data.recordings import BLOCK, Recordings
 
 ELECTRICAL = ("eeg", "eog", "ecg", "emg", "seeg", "ecog", "dbs")
 MICRO = 1e6

@@ -16,7 +16,6 @@ from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 
 BLOCK = 2**20             # values looked at in one go, so that a memory map larger than memory streams through
-MAX_BYTES = 32 * 2**30    # float32 values of one file or folder; pages that take uploads pass less
 
 
 @dataclass(frozen=True, eq=False, repr=False)

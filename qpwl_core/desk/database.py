@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from qpwl_core.common.bounds import ENROLLED_SEQUENCES as MOST_SEQUENCES
 from qpwl_core.common.files import FileError
 from qpwl_core.common.lazy import Lazy
 from qpwl_core.common.sheets import row_of
@@ -36,7 +37,6 @@ else:
     sql = Lazy("sqlalchemy")
 
 BUSY = 20                         # seconds that a writer waits for its turn
-MOST_SEQUENCES = 1000             # of one person
 FORGOTTEN = "someone forgotten"  # in the log, where a name stood
 WRITTEN = ("id", "time", "kind", "claimed", "decided", "distance", "threshold", "n", "enrolled", "model")
 LOGGED = (*WRITTEN, "truth", "guess")

@@ -14,11 +14,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from qpwl_core.common.bounds import PRESENTED as MOST
+from qpwl_core.common.text import quoted
 from qpwl_core.desk.names import name_key
 from qpwl_core.desk.search import Search
 from qpwl_core.desk.space import Space
-
-MOST = 5                  # sequences that are presented at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +135,7 @@ def decide(enrolled: Enrolled, presented, model: str, threshold: float, claimed:
     if not enrolled.names:
         raise ValueError("nobody is enrolled yet, so there is no one to compare with")
     if claimed is not None and claimed not in enrolled.names:
-        raise ValueError(f"nobody called {claimed!r} is enrolled")
+        raise ValueError(f"nobody called {quoted(claimed)} is enrolled")
     search = enrolled.search
     order, distances, pruned = search.people(presented, () if claimed is None else (enrolled.names.index(claimed),))
     first = order[0] if claimed is None else enrolled.names.index(claimed)

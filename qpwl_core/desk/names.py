@@ -2,9 +2,8 @@
 
 import unicodedata
 
+from qpwl_core.common.bounds import PERSON_LENGTH as NAME_LENGTH
 from qpwl_core.common.text import shown
-
-NAME_LENGTH = 80
 
 
 def checked_name(name: str) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from qpwl_core.common.files import FileError
 from qpwl_core.common.lazy import Lazy
+from qpwl_core.common.text import quoted
 from qpwl_core.desk import tables as desk_tables
 
 if TYPE_CHECKING:
@@ -43,7 +44,8 @@ def is_address(place) -> bool:
 def storage_at(place, name: str, owner: str = "") -> SqliteFile | PostgresSchema:
     """What keeps the tables called ``name`` of one owner: in a folder, in a file that is there, or at an address."""
     if not re.fullmatch(NAMES, name) or not re.fullmatch(NAMES + "|", owner):
-        raise ValueError(f"a name in a desk has 1 to 32 small letters and digits, not {name!r} of {owner!r}")
+        raise ValueError(f"a name in a desk has 1 to 32 small letters and digits, not {quoted(name)} of "
+                         f"{quoted(owner)}")
     if is_address(place):
         return PostgresSchema(str(place), name, owner)
     place = Path(place)

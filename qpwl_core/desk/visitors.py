@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
+from qpwl_core.common.bounds import VISITORS as MOST
 from qpwl_core.common.lazy import Lazy
 from qpwl_core.desk.names import checked_name
 from qpwl_core.desk.storage import storage_at
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 else:
     sql = Lazy("sqlalchemy")
 
-MOST = 300                  # visitors of one class: a lecture hall
 PATIENCE = 20               # seconds that a writer waits for its turn
 
 

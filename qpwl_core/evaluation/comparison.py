@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from qpwl_core.common.text import quoted
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.evaluation import protocol
 from qpwl_core.evaluation.bootstrap import repeats_test, resample
@@ -55,7 +56,7 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
         if people[first].tolist() != people[other].tolist():
             odd = sorted(set(people[first].tolist()) ^ set(people[other].tolist()))[0]
             raise ValueError(f"{first} and {other} must be tested on the same people, and only one of them is on "
-                             f"{odd!r}: name recordings with --data")
+                             f"{quoted(odd)}: name recordings with --data")
         if not np.array_equal(seen[first][1].subjects, seen[other][1].subjects):
             notes.append(f"{first} and {other} cut the recordings differently, so that their draws differ")
     rows = [{"model": first, "against": other, "n": n, **_difference(stacks[first][:, n - 1], stacks[other][:, n - 1])}

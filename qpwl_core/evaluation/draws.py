@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from qpwl_core.common.text import quoted
+
 
 @dataclass(frozen=True, eq=False)
 class Draw:
@@ -46,7 +48,7 @@ def draw(subjects, *, repeats: int = 10, observed: int = 5, seed: int = 0, group
     subjects = _names("subjects", subjects)
     for name, value, least in (("repeats", repeats, 1), ("observed", observed, 1), ("seed", seed, 0)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-            raise ValueError(f"{name} must be a whole number of at least {least}, got {value!r}")
+            raise ValueError(f"{name} must be a whole number of at least {least}, got {quoted(value)}")
     names, owner = np.unique(subjects, return_inverse=True)
     few = f"fewer than {observed + 1}"
     if groups is None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpwl_core.common.text import quoted
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.draws import Draw, draw
 
@@ -157,13 +158,13 @@ def _one_repeat(frame, repeat: int | None, repeats: int):
     if repeat is None:
         return frame
     if repeat not in range(repeats):
-        raise ValueError(f"repeat must be one of 0 to {repeats - 1}, got {repeat!r}")
+        raise ValueError(f"repeat must be one of 0 to {repeats - 1}, got {quoted(repeat)}")
     return frame[frame["repeat"] == repeat].reset_index(drop=True)
 
 
 def _check_n(n: int, observed: int) -> None:
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or not 1 <= n <= observed:
-        raise ValueError(f"n must be a whole number from 1 to observed = {observed}, got {n!r}")
+        raise ValueError(f"n must be a whole number from 1 to observed = {observed}, got {quoted(n)}")
 
 
 def _fractions(fractions, most: float) -> list[float]:

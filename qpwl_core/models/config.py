@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import SETTING as LARGEST
+from qpwl_core.common.text import quoted
 from qpwl_core.data.domains import DOMAINS
 from qpwl_core.models.storeys import pyramid_of
 
-LARGEST = 1e30     # no number here is larger; beyond, float32 overflows
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
 LATER = ("pyramid", "fixed_weights", "forgeries", "device_copies", "day_copies", "one_threshold",
          "constant_rate", "forgery_weight")
@@ -70,15 +71,15 @@ class Config:
         from qpwl_core.models.methods import METHODS
 
         if not isinstance(self.method, str) or self.method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {self.method!r}")
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, not {quoted(self.method)}")
         if self.domain not in DOMAINS:
-            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {self.domain!r}")
+            raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {quoted(self.domain)}")
         for name, (least, most) in WHOLE.items():
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"{name} must be a whole number of at least {least}, not {value!r}")
+                raise ValueError(f"{name} must be a whole number of at least {least}, not {quoted(value)}")
             if value > most:
-                raise ValueError(f"{name} must be at most {most:,}, not {value}")
+                raise ValueError(f"{name} must be at most {most:,}, not {quoted(value)}")
         if self.dilation * (self.kernel // 2) > bounds.REACH:
             raise ValueError(f"dilation times half the kernel must be at most {bounds.REACH:,} samples, not "
                              f"{self.dilation * (self.kernel // 2)}")
@@ -90,18 +91,18 @@ class Config:
             fine = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf
             if not fine or value > LARGEST or value < bound or (open_end and value == bound):
                 raise ValueError(f"{name} must be a finite number {'above' if open_end else 'of at least'} {bound}, "
-                                 f"not {value!r}")
+                                 f"not {quoted(value)}")
         for name in ("validation", "channel_dropout"):
             if getattr(self, name) >= 1:
-                raise ValueError(f"{name} must be a fraction below 1, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be a fraction below 1, not {quoted(getattr(self, name))}")
         if self.kernel % 2 == 0:
             raise ValueError(f"kernel must be odd, not {self.kernel}")
         for name in ("batch_norm", "multi_class", "both_ways", "one_threshold", "constant_rate", "fixed_weights"):
             if not isinstance(getattr(self, name), bool):
-                raise ValueError(f"{name} must be True or False, not {getattr(self, name)!r}")
+                raise ValueError(f"{name} must be True or False, not {quoted(getattr(self, name))}")
         pyramid_of(self.pyramid)
         if not isinstance(self.device, str):
-            raise ValueError(f"device must be the name of a device, not {self.device!r}")
+            raise ValueError(f"device must be the name of a device, not {quoted(self.device)}")
         if not isinstance(self.recipe, dict):
             raise ValueError(f"recipe must be a dict of options, not {type(self.recipe).__name__}")
         object.__setattr__(self, "recipe", dict(self.recipe))        # a copy, so that none changes another's
@@ -118,7 +119,7 @@ class Config:
             raise ValueError(f"a config must be a dict, not {type(stored).__name__}")
         known = {f.name for f in fields(cls)}
         if unknown := sorted(set(stored) - known, key=str):
-            raise ValueError(f"a config has no {unknown[0]!r}; it has {', '.join(sorted(known))}")
+            raise ValueError(f"a config has no {quoted(unknown[0])}; it has {', '.join(sorted(known))}")
         return cls(**stored)
 
 
@@ -155,9 +156,9 @@ TUNED = Path(__file__).with_name("presets.json")
 def preset(name: str, domain: str, tuned: bool = True, **changes) -> Config:
     """The ``quick`` or ``paper`` Config of a domain, with changes; quick with what was tuned for the method."""
     if domain not in DOMAINS:
-        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {domain!r}")
+        raise ValueError(f"domain must be one of {', '.join(DOMAINS)}, not {quoted(domain)}")
     if name not in ("quick", "paper"):
-        raise ValueError(f"preset must be quick or paper, not {name!r}")
+        raise ValueError(f"preset must be quick or paper, not {quoted(name)}")
     method = changes.get("method", "qp-wl")
     # jaeger-2019 at full width takes minutes; an eighth of it takes no longer than the others
     width = 0.125 if method == "jaeger-2019" else 0.25

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_float, check_order
+from qpwl_core.common.text import quoted
 from qpwl_core.common.watch import sent
 from qpwl_core.models.aggregation import AGGREGATIONS
 from qpwl_core.models.jaeger import JaegerNetwork
@@ -165,10 +166,10 @@ def build_embedder(method: str | Method, channels: int, *, filters: int = 32, la
     """
     if isinstance(method, str):
         if method not in METHODS:
-            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {quoted(method)}")
         method = METHODS[method]
     if scale != "learned" and (isinstance(scale, (bool, str)) or not 0 < scale < math.inf):
-        raise ValueError(f"scale must be 'learned' or a positive number, got {scale!r}")
+        raise ValueError(f"scale must be 'learned' or a positive number, got {quoted(scale)}")
     network: Network
     if method.network == "jaeger":
         network, filters = JaegerNetwork(channels, length, tuple(velocity), width=width), 128

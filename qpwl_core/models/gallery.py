@@ -18,6 +18,7 @@ from qpwl_core.common import bounds
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.common.paths import model_folder
 from qpwl_core.common.plain_checks import check_order, check_whole
+from qpwl_core.common.text import quoted
 from qpwl_core.data.recordings import Recordings, forgery_mask
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.storeys import piece_names, pyramid_of
@@ -78,7 +79,7 @@ class Gallery:
     def part(self, name: str, forgeries: bool = False) -> Gallery:
         """The genuine sequences of one part; with ``forgeries`` those that imitate its people, too."""
         if name not in PARTS:
-            raise ValueError(f"part must be one of {', '.join(PARTS)}, not {name!r}")
+            raise ValueError(f"part must be one of {', '.join(PARTS)}, not {quoted(name)}")
         if forgeries or self.imitates is None:
             return self.select(self.parts == name)
         return replace(self.select((self.parts == name) & ~self.is_forgery), imitates=None)
@@ -123,7 +124,7 @@ class Gallery:
             return METHODS[self.method].distance, torch.from_numpy(self.vectors), None
         measure = measure or METHODS[self.method].distance
         if measure not in MEASURES:
-            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
+            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {quoted(measure)}")
         seen = self.embeddings(points)
         if measure == "wasserstein":
             return measure, seen.values, seen.levels
@@ -219,8 +220,8 @@ def load_gallery(folder) -> Gallery:
     if facts.get("format") != FORMAT:
         raise FileError(f"{path} is not the gallery of a QP-WL model")
     if facts.get("version") != VERSION:
-        raise FileError(f"{path} was written by another version of QP-WL Lab (gallery format {facts.get('version')!r}, "
-                        f"and this one reads {VERSION})")
+        raise FileError(f"{path} was written by another version of QP-WL Lab (gallery format "
+                        f"{quoted(facts.get('version'))}, and this one reads {VERSION})")
     try:
         gallery = Gallery(
             arrays["values"].astype(np.float32), arrays["levels"].astype(np.float64), arrays.get("own"),
@@ -290,7 +291,7 @@ def _check(gallery: Gallery) -> None:
     if gallery.values.shape[1] % sum(pyramid_of(gallery.pyramid)):
         raise ValueError(f"values must have as many filters for each piece of the pyramid {gallery.pyramid}")
     if gallery.method not in METHODS:
-        raise ValueError(f"there is no method {gallery.method!r}")
+        raise ValueError(f"there is no method {quoted(gallery.method)}")
     if (gallery.model_levels is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):
         raise ValueError("the model's levels (own) must be there for a method with quantiles, and for no other")
     if gallery.model_levels is None and (gallery.vectors is None or gallery.vectors.ndim != 2

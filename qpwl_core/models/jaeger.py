@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_lengths, check_whole
+from qpwl_core.common.text import quoted
 from qpwl_core.models.networks import check_input, padded_frames
 
 KERNELS = (9, 9, 9, 5, 5, 5, 5, 3, 3)
@@ -38,7 +39,7 @@ class JaegerNetwork(nn.Module):
         check_whole("channels", channels)
         check_whole("length", length, least=2)
         if len(velocity) % 2 or not all(0 <= i < channels for i in velocity):
-            raise ValueError(f"velocity must name pairs of the {channels} channels by number, got {velocity!r}")
+            raise ValueError(f"velocity must name pairs of the {channels} channels by number, got {quoted(velocity)}")
         if not 0 < width < float("inf"):
             raise ValueError(f"width must be a positive number, got {width}")
         self.channels, self.length, self.velocity = channels, length, tuple(velocity)

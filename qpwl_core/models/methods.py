@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from qpwl_core.common.plugins import load_plugins
+from qpwl_core.common.text import quoted
 from qpwl_core.transport.measures import DISTANCES
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class Method:
     def __post_init__(self):
         for field, choices in (CHOICES | {"aggregation": poolings(self.aggregation)}).items():
             if getattr(self, field) not in choices:
-                raise ValueError(f"{field} must be one of {tuple(choices)}, got {getattr(self, field)!r} in "
+                raise ValueError(f"{field} must be one of {tuple(choices)}, got {quoted(getattr(self, field))} in "
                                  f"{self.name}")
         functions = self.aggregation.startswith("quantile") and self.flatten is None
         if self.distance == "wasserstein" and not functions:
@@ -124,7 +125,7 @@ def by_filter(values: Tensor, method: Method, knots: int = 0) -> Tensor:
 def add_method(method: Method) -> None:
     """Add a row to METHODS: what a plugin calls. A new aggregation goes into AGGREGATIONS before it."""
     if METHODS.get(method.name, method) != method:
-        raise ValueError(f"there is a method {method.name!r} already: give yours another name")
+        raise ValueError(f"there is a method {quoted(method.name)} already: give yours another name")
     METHODS[method.name] = method
 
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_json, read_tensors, tensor_bytes, write_json, write_whole
 from qpwl_core.common.paths import model_folder
+from qpwl_core.common.text import quoted
 from qpwl_core.common.version import __version__
 from qpwl_core.common.watch import sent
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict
@@ -143,8 +144,9 @@ def load_model(path, device: str | torch.device = "cpu") -> Model:
     if not isinstance(card, dict) or card.get("format") != FORMAT:
         raise FileError(f"{folder / 'card.json'} is not the card of a QP-WL model")
     if card.get("version") != VERSION:
-        raise FileError(f"{folder} was written by another version of QP-WL Lab (model format {card.get('version')!r}, "
-                        f"and this one reads {VERSION}): update QP-WL Lab or train again")
+        raise FileError(f"{folder} was written by another version of QP-WL Lab (model format "
+                        f"{quoted(card.get('version'))}, and this one reads {VERSION}): update QP-WL Lab "
+                        "or train again")
     arrays, described = read_tensors(folder / "model.safetensors")
     if hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest() != card.get("sha256"):
         raise FileError(f"{folder / 'model.safetensors'} does not fit its card: one of them was edited or damaged")

@@ -1,6 +1,8 @@
 """The storeys of a pyramid: into how many pieces a sequence is cut, and what they are called."""
 
-MOST_PIECES = 64
+from qpwl_core.common.bounds import PIECES as MOST_PIECES
+from qpwl_core.common.text import quoted
+
 NAMES = {2: ("first half", "second half"), 3: ("first third", "second third", "last third"),
          4: ("first quarter", "second quarter", "third quarter", "last quarter")}
 
@@ -13,11 +15,11 @@ def pyramid_of(text: str) -> tuple[int, ...]:
     """
     try:
         storeys = tuple(int(word) for word in text.split("+"))
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, TypeError):
         storeys = ()
     if not storeys or min(storeys) < 1 or len(set(storeys)) < len(storeys) or sum(storeys) > MOST_PIECES:
         raise ValueError(f"pyramid must be different whole numbers such as 1+2+4, {MOST_PIECES} pieces at most, not "
-                         f"{text!r}")
+                         f"{quoted(text)}")
     return storeys
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from qpwl_core.common.text import quoted
 from qpwl_core.training import processes
 
 
@@ -17,7 +18,7 @@ def device_of(name: str) -> torch.device:
         return device
     except (RuntimeError, AssertionError) as error:
         reason = str(error).splitlines()[0]
-        raise ValueError(f"device must be auto, cpu or one this machine has, not {name!r} ({reason})") from None
+        raise ValueError(f"device must be auto, cpu or one this machine has, not {quoted(name)} ({reason})") from None
 
 
 def reads_at_once(device: torch.device) -> bool:

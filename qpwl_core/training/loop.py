@@ -19,6 +19,7 @@ from typing import cast
 import torch
 
 from qpwl_core.common.files import FileError, read_json, remove_parts, write_json, write_whole
+from qpwl_core.common.text import quoted
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import Config
@@ -182,8 +183,9 @@ def _resumed(config: Config, path: Path) -> Config:
     stored = replace(Config.from_dict(read_json(path)), device=config.device)
     for name, value in stored.to_dict().items():
         if value != getattr(config, name):
-            raise FileError(f"{path.parent} holds a run with {name} = {value!r}, not {getattr(config, name)!r}; resume "
-                            "it with the options it was started with, or name another folder")
+            raise FileError(f"{path.parent} holds a run with {name} = {quoted(value)}, not "
+                            f"{quoted(getattr(config, name))}; resume it with the options it was started "
+                            "with, or name another folder")
     return stored
 
 

@@ -15,6 +15,8 @@ import torch
 import torch.distributed as dist
 from torch import Tensor, nn
 
+from qpwl_core.common.text import quoted
+
 BACKENDS = {"cuda": "nccl", "cpu": "gloo"}
 _meetings = itertools.count()
 
@@ -60,7 +62,7 @@ def meeting(device: torch.device):
         yield
         return
     if device.type not in BACKENDS:
-        raise ValueError(f"device must be cuda or cpu for more than one process, not {device.type!r}")
+        raise ValueError(f"device must be cuda or cpu for more than one process, not {quoted(device.type)}")
     if device.type == "cuda":
         torch.cuda.set_device(device)
     board, number, count = next(dist.rendezvous("env://"))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from qpwl_core.common.checks import check_whole
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
+from qpwl_core.common.text import quoted
 from qpwl_core.common.watch import Watch, sent
 from qpwl_core.data.joining import concatenate
 from qpwl_core.data.preprocessing import FittedRecipe, fitted_from_dict, recipe_for
@@ -210,7 +211,7 @@ class Run:
                 raise ValueError(f"{name} must be at most {most}, not {facts[name]}")
         best, seconds = facts["best_auc"], facts["seconds"]
         if not (best is None or (isinstance(best, float) and 0 <= best <= 1)):
-            raise ValueError(f"best_auc must be from 0 to 1, not {best!r}")
+            raise ValueError(f"best_auc must be from 0 to 1, not {quoted(best)}")
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < 1e12:
-            raise ValueError(f"seconds must be a number of at least 0, not {seconds!r}")
+            raise ValueError(f"seconds must be a number of at least 0, not {quoted(seconds)}")
         self.step, self.best_auc, self.worse, self.seconds = facts["step"], best, facts["worse"], float(seconds)

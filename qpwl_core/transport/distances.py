@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from qpwl_core.common.checks import check_finite, check_float, check_levels, check_order, check_pair
+from qpwl_core.common.text import quoted
 from qpwl_core.common.watch import has_values, sent
 from qpwl_core.transport.closed_form import FilterDistance
 from qpwl_core.transport.measures import DISTANCES, MEASURES
@@ -128,7 +129,7 @@ def pairwise_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None
         return pairwise_wasserstein(a, b, _needed(levels), p)
     functions = {"cosine": pairwise_cosine, "euclidean": pairwise_euclidean, "dtw": pairwise_dtw}
     if measure not in functions:
-        raise ValueError(f"measure must be one of {', '.join(DISTANCES)}, not {measure!r}")
+        raise ValueError(f"measure must be one of {', '.join(DISTANCES)}, not {quoted(measure)}")
     return functions[measure](a, b)
 
 
@@ -141,7 +142,7 @@ def paired_by(measure: str, a: Tensor, b: Tensor, levels: Tensor | None = None, 
         return -(unit_vectors(a) * unit_vectors(b)).sum(1)
     if measure == "euclidean":
         return _finite(torch.linalg.vector_norm(a - b, dim=1))
-    raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {measure!r}")
+    raise ValueError(f"measure must be one of {', '.join(MEASURES)}, not {quoted(measure)}")
 
 
 def _needed(levels: Tensor | None) -> Tensor:

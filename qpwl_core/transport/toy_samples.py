@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpwl_core.common.checks import check_whole
+from qpwl_core.common.text import quoted
 
 SHAPES = ("Gaussian", "uniform")
 
@@ -22,7 +23,7 @@ class Bump:
 
     def __post_init__(self):
         if self.shape not in SHAPES:
-            raise ValueError(f"shape must be one of {', '.join(SHAPES)}, not {self.shape!r}")
+            raise ValueError(f"shape must be one of {', '.join(SHAPES)}, not {quoted(self.shape)}")
         if not (np.isfinite([self.centre, self.spread, self.weight]).all() and self.spread >= 0 and self.weight >= 0):
             raise ValueError(f"a bump needs a finite centre, spread and weight, the last two not below 0, got {self}")
 

@@ -8,6 +8,7 @@ import numpy as np
 import streamlit as st
 import torch
 
+from qpwl_core.common.bounds import DESK_RECORDINGS as MOST_RECORDINGS
 from qpwl_core.common.child import in_child
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.desk.calibration import Calibration, calibrate
@@ -18,8 +19,6 @@ from ui.library import elsewhere
 from ui.library.data import OWN, recordings_for
 from ui.library.models import Entry, distances_of, gallery_of, open_desk
 from ui.shell.palette import COLOURS, colours_of
-
-MOST_RECORDINGS = 100      # of one person that are embedded
 
 
 @dataclass(frozen=True, eq=False)

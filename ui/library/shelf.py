@@ -12,7 +12,8 @@ from collections.abc import Iterable
 from pathlib import Path, PurePath
 from typing import BinaryIO
 
-from qpwl_core.common.bounds import MODEL_BYTES
+from qpwl_core.common.bounds import MODEL_BYTES as LARGEST
+from qpwl_core.common.bounds import TITLE_LENGTH as LONGEST
 from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.common.text import shown
@@ -23,8 +24,6 @@ from ui.library.totals import PRIVATE, Private
 from ui.visitors.who import is_mine
 
 FILES = ("card.json", "model.safetensors", "gallery.safetensors")
-LARGEST = MODEL_BYTES                 # bytes of all files of an uploaded model, unpacked
-LONGEST = 80                          # characters of a title
 PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib")
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import streamlit as st
 
+from qpwl_core.common.bounds import DRAWINGS as MOST_DRAWINGS
 from qpwl_core.common.text import counted
 from qpwl_core.data.capture import Capture, recordings_of
 from qpwl_core.data.formats.writers import put_csv, put_npz
@@ -24,7 +25,6 @@ from qpwl_core.models.methods import METHODS
 from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of, open_desk
 from ui.shell.frame import KEPT
 
-MOST_DRAWINGS = 500           # that one session keeps
 LEAST_SECONDS, LEAST_PATH = 0.35, 60.0       # of a signature; pixels of ink
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import streamlit as st
 import torch
 
+from qpwl_core.common.bounds import LEVELS_BY_HAND as MOST
 from qpwl_core.common.files import FileError
 from qpwl_core.transport.approximation import even_levels
 from ui.library.models import Entry, gallery_of, model_of
@@ -14,7 +15,6 @@ from ui.shell.frame import KEPT
 from ui.shell.text import plain
 
 KINDS = ("even", "learned", "by hand")
-MOST = 64
 CROWDED = {"Crowd the tails": "0.01, 0.03, 0.06, 0.1, 0.3, 0.5, 0.7, 0.9, 0.94, 0.97, 0.99",
            "Crowd the middle": "0.3, 0.35, 0.4, 0.44, 0.47, 0.5, 0.53, 0.56, 0.6, 0.65, 0.7"}
 TRY_LEVELS = ({label: {"ql_levels": "by hand", "ql_hand": text} for label, text in CROWDED.items()}

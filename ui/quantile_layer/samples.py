@@ -8,6 +8,9 @@ import numpy as np
 import streamlit as st
 import torch
 
+from qpwl_core.common.bounds import LINK_LENGTH as LINK
+from qpwl_core.common.bounds import TYPED as MOST
+from qpwl_core.common.bounds import TYPED_NUMBER as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.models.methods import METHODS
 from qpwl_core.transport.toy_samples import SHAPES, Bump, draw_again, draw_mixture
@@ -23,8 +26,6 @@ SOURCES = ("Walk", "Filter", "Mixture", "Numbers")
 EXAMPLES = ("3.1, 1.2, 2.7, 0.4, 5.0, 2.2, 1.9, 4.1", "4.0, 6.5, 5.2, 7.3, 5.9")
 BUMPS = (((-2.0, 0.6, 0.6), (2.0, 1.0, 0.4), (0.0, 1.0, 0.0)),       # centre, spread, weight; of the first sample
          ((1.0, 0.8, 1.0), (4.0, 0.5, 0.3), (0.0, 1.0, 0.0)))        # and of the second
-MOST, LARGEST = 10_000, 1e12
-LINK = 2_000                                                         # characters of pasted text that a link can carry
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,9 @@ from urllib.parse import parse_qs, unquote
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from qpwl_core.common.bounds import CODE_EVERY as EVERY
+from qpwl_core.common.bounds import CODE_TRIES as TRIES
+from qpwl_core.common.bounds import FORM_BYTES as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place
 from qpwl_core.desk.visitors import Register
@@ -29,8 +32,7 @@ FILES = re.compile("/media/[0-9a-f]+|/_stcore/upload_file/[-0-9a-zA-Z]+/[-0-9a-z
 MESSAGES = ("rerun_script", "stop_script", "file_urls_request", "app_heartbeat")          # that pages send
 OPERATIONS = ("deferred_file", "dataframe_chunk")
 FILES_EACH = 1000                 # addresses that are remembered of one visitor
-TRIES, EVERY = 10, 6.0            # wrong codes from one address at once, and seconds until one more is allowed
-KNOWN, LARGEST = 2.0, 4096        # seconds that a look at the register counts; bytes of a form
+KNOWN = 2.0                       # seconds that a look at the register counts
 STYLE = ("<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'><title>QP-WL Lab</title>"
          "<style>:root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:34em;margin:3em auto;"
          "padding:0 1em}input,button{font:inherit;padding:.5em .8em;border-radius:.5em;border:1px solid #888}"

@@ -14,10 +14,9 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from qpwl_core.common.bounds import ONCE_BYTES as LARGEST
 from qpwl_core.common.files import whole_file
 from ui.visitors.classroom import folder
-
-LARGEST = 512 * 2**20           # bytes of all arrays; the oldest go first
 
 
 def once(of: Path | str, what: tuple, compute: Callable[[], np.ndarray]) -> np.ndarray:

@@ -6,14 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 
+from qpwl_core.common.bounds import STORED_BYTES as LARGEST_ALL
+from qpwl_core.common.bounds import STORED_BYTES_EACH as LARGEST_EACH
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.common.text import size
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.recordings import Recordings
-
-LARGEST_EACH = 256 * 2**20         # bytes of all uploads of one visitor, as they are kept
-LARGEST_ALL = 4 * 2**30            # and of all visitors
 
 
 @dataclass(frozen=True)

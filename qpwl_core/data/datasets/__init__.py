@@ -6,7 +6,7 @@ from pathlib import Path
 
 from qpwl_core.common.paths import cache_folder, sample_data
 from qpwl_core.common.plugins import load_plugins
-from qpwl_core.common.text import shown
+from qpwl_core.common.text import quoted, shown
 from qpwl_core.data.datasets import (
     diem,
     eegbci,
@@ -76,7 +76,7 @@ def datasets_table():
 def add_dataset(dataset: Dataset) -> None:
     """Add a declaration to DATASETS: what a plugin calls."""
     if DATASETS.get(dataset.name, dataset) != dataset:
-        raise ValueError(f"there is a data set {dataset.name!r} already: give yours another name")
+        raise ValueError(f"there is a data set {quoted(dataset.name)} already: give yours another name")
     DATASETS[dataset.name] = dataset
 
 

@@ -15,13 +15,12 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from qpwl_core.common.bounds import ARCHIVE_BYTES, MEMBER_BYTES
+from qpwl_core.common.bounds import ARCHIVE_DEPTH as DEPTH
+from qpwl_core.common.bounds import ARCHIVE_MEMBERS as MEMBERS
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 
-MEMBER_BYTES = 64 * 2**20     # the largest text file of any of our data sets is under 10 MB
-ARCHIVE_BYTES = 8 * 2**30     # an archive inside an archive is copied to a temporary file of at most this size
-MEMBERS = 500_000             # entries of one archive
-DEPTH = 4                     # UCI EEG: eeg+database.zip / eeg_full.tar / co2a0000364.tar.gz / the files
 ARCHIVES = (".zip", ".tar", ".tar.gz", ".tgz")
 DAMAGED = (OSError, EOFError, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError, RuntimeError,
            ValueError)        # what zipfile and tarfile raise on files that are cut, garbled or encrypted

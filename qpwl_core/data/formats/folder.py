@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import FOLDER_FILES as MAX_FILES
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, is_large, scratch_file, split_values
@@ -22,7 +23,6 @@ from qpwl_core.data.formats.writers import VALUE
 from qpwl_core.data.joining import check_alike
 from qpwl_core.data.recordings import BLOCK, Recordings
 
-MAX_FILES = 100_000
 GROWTH = 4   # values as float32 are seldom larger than so many times their file
 
 

@@ -17,6 +17,7 @@ from operator import itemgetter
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import CSV_LINE as LINE
 from qpwl_core.common.sheets import text_of
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
@@ -24,8 +25,6 @@ from qpwl_core.data.formats.buffers import check_size, new_values, reading
 from qpwl_core.data.formats.phones import is_phone_table, phone_recordings
 from qpwl_core.data.formats.writers import KEYS, VALUE
 from qpwl_core.data.recordings import BLOCK, Recordings, check_different, checked_rate
-
-LINE = 2**20   # longest line, in characters: a file that is one endless line is not read into memory
 
 
 def read_csv(source) -> Recordings:

@@ -13,6 +13,9 @@ import zipfile
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import DEFLATED as DEFLATE_LIMIT
+from qpwl_core.common.bounds import EXPANSION as USUAL_EXPANSION
+from qpwl_core.common.bounds import EXPANSION_FREE as SMALL
 from qpwl_core.common.text import shown, size
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import check_size, is_large, map_values, new_values, reading, split_values
@@ -21,9 +24,6 @@ from qpwl_core.data.recordings import BLOCK, Recordings
 
 REQUIRED = ("values", "lengths", "subjects", "channels", "rate")
 OPTIONAL = ("stimuli", "info", "imitates")
-DEFLATE_LIMIT = 1032      # no deflated byte holds more than this many
-USUAL_EXPANSION = 100     # recordings shrink by 1.5 to 5; far more is a zip bomb ...
-SMALL = 64 * 2**20        # ... unless it is harmless
 
 
 def read_npz(source) -> Recordings:

@@ -17,6 +17,10 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from qpwl_core.common import bounds
+from qpwl_core.common.bounds import PHONE_GAP as WIDEST
+from qpwl_core.common.bounds import PHONE_LINE as LINE
+from qpwl_core.common.bounds import PHONE_MEMBERS as MEMBERS
+from qpwl_core.common.bounds import PHONE_SECONDS as LONGEST
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.formats.buffers import Source, check_size, reading
@@ -27,10 +31,6 @@ GRAVITY = 9.80665                      # m/s² in one g
 PHYPHOX = re.compile(r"(linear )?(acceleration|gyroscope) ([xyz]) \((m/s\^2|m/s²|rad/s)\)", re.IGNORECASE)
 LOGGER = ("seconds_elapsed", "x", "y", "z")
 FILES = {"totalacceleration": "total", "accelerometer": "moving", "gravity": "gravity", "gyroscope": "gyro"}
-LONGEST = 24 * 3600.0                  # seconds of one walk: beyond, a clock is broken
-WIDEST = 10.0                          # seconds without a sample: beyond, the phone was asleep
-MEMBERS = 200                          # files in an export
-LINE = 2**16                           # characters of a line
 
 
 def is_phone_table(header: list[str]) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
+from qpwl_core.common.text import quoted
 from qpwl_core.data.preprocessing.eeg import EegRecipe
 from qpwl_core.data.preprocessing.eye import EyeRecipe
 from qpwl_core.data.preprocessing.gait import GaitRecipe
@@ -24,16 +25,16 @@ def recipe_for(domain: str, **options) -> Recipe:
     >>> recipe_for("gait", seconds=5)
     GaitRecipe(rate=None, seconds=5, keep=30)
     """
-    if domain not in RECIPES:
-        raise ValueError(f"domain must be one of {', '.join(RECIPES)}, not {domain!r}")
+    if not isinstance(domain, str) or domain not in RECIPES:
+        raise ValueError(f"domain must be one of {', '.join(RECIPES)}, not {quoted(domain)}")
     known = {field.name: field.type for field in fields(RECIPES[domain])}
     for name in options:
         if name not in known:
-            raise ValueError(f"the {domain} recipe has no option {name!r}; it has {', '.join(known)}")
+            raise ValueError(f"the {domain} recipe has no option {quoted(name)}; it has {', '.join(known)}")
     try:
         return RECIPES[domain](**options)
     except TypeError:  # a word compared with a number
-        raise ValueError(f"the options {options} of the {domain} recipe must be of the types {known}") from None
+        raise ValueError(f"the options {quoted(options)} of the {domain} recipe must be of the types {known}") from None
 
 
 def fitted_from_dict(stored: dict, arrays: dict[str, np.ndarray]) -> FittedRecipe:
@@ -47,5 +48,6 @@ def fitted_from_dict(stored: dict, arrays: dict[str, np.ndarray]) -> FittedRecip
     wanted = recipe.shapes(channels)
     found = {name: values.shape for name, values in arrays.items()}
     if found != wanted or not all(np.isfinite(values).all() for values in arrays.values()):
-        raise ValueError(f"a stored {recipe.domain} recipe must have finite arrays of shape {wanted}, not {found}")
+        raise ValueError(f"a stored {recipe.domain} recipe must have finite arrays of shape {wanted}, not "
+                         f"{quoted(found)}")
     return FittedRecipe(recipe, channels, arrays)

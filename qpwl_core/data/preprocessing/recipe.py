@@ -17,7 +17,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from qpwl_core.common import bounds
-from qpwl_core.common.text import shown, some_of
+from qpwl_core.common.text import quoted, shown, some_of
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 
@@ -46,7 +46,7 @@ class Recipe:
     def require(self, option, value, fine, wanted):
         """One sentence where an option is not what it must be."""
         if not fine:
-            raise ValueError(f"{option} of the {self.domain} recipe must be {wanted}, not {value!r}")
+            raise ValueError(f"{option} of the {self.domain} recipe must be {wanted}, not {quoted(value)}")
 
     def settled(self, recordings) -> Self:
         """This recipe with what it takes from the training recordings filled in."""

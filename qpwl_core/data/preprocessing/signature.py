@@ -7,12 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from qpwl_core.common.bounds import SIGNATURE_COORDINATE as FARTHEST
+from qpwl_core.common.bounds import SIGNATURE_SECONDS as MOST_SECONDS
 from qpwl_core.common.text import shown
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.preprocessing.recipe import Recipe, moments, resampled
 
-MOST_SECONDS = 600       # a recording above ten minutes is no signature
-FARTHEST = 1e7           # coordinates: float32 tells neighbours apart up to here
 STILL = 0.05             # sizes per second below which the pen does not move: for pauses, and as the floor of speeds
 PEN_UP = ("keep", "hold", "drop")
 
@@ -164,8 +164,8 @@ def smoothed(values, deviation) -> np.ndarray:
 def _check(values, channels, rate):
     """One sentence for what is no signature."""
     if len(values) > MOST_SECONDS * rate:
-        raise RecordingsError(f"a signature must take at most {MOST_SECONDS} seconds, and this one has {len(values):,} "
-                              f"samples, {len(values) / rate:.0f} seconds")
+        raise RecordingsError(f"a signature must take at most {MOST_SECONDS:g} seconds, and this one has "
+                              f"{len(values):,} samples, {len(values) / rate:.0f} seconds")
     farthest = np.abs(values[:, :2]).max()
     if farthest > FARTHEST:
         raise RecordingsError(f"coordinates must stay within ±{FARTHEST:g}, and one is {farthest:g}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from qpwl_core.common.text import quoted
+
 KINDS = {"person": 0, "stimulus": 1, "session": 2, "recording": 3}
 
 
@@ -25,12 +27,12 @@ def around(random: np.random.Generator, median: float, spread: float) -> float:
 def checked_count(name: str, value: int, most: int) -> int:
     """The value, if it is a whole number from 1 to ``most``."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
-        raise ValueError(f"{name} must be a whole number from 1 to {most}, not {value!r}")
+        raise ValueError(f"{name} must be a whole number from 1 to {most}, not {quoted(value)}")
     return int(value)
 
 
 def checked_seed(seed: int) -> int:
     """The seed, if it is a whole number of at least 0."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise ValueError(f"seed must be a whole number of at least 0, not {seed!r}")
+        raise ValueError(f"seed must be a whole number of at least 0, not {quoted(seed)}")
     return int(seed)

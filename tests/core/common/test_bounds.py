@@ -6,12 +6,14 @@ import struct
 import subprocess
 import sys
 import zipfile
+from dataclasses import fields
 
 import numpy as np
 import pytest
 
 from qpwl_core.common import bounds
 from qpwl_core.common.files import FileError
+from qpwl_core.common.plain_checks import check_order, check_whole
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.loading import load_recordings
 from qpwl_core.data.preprocessing import recipe_for
@@ -144,3 +146,41 @@ def test_a_gallery_of_sixty_thousand_is_refused_before_it_is_read(gallery, tmp_p
 
     with pytest.raises(FileError, match=f"at most {bounds.GALLERY_SEQUENCES:,}"):
         load_gallery(edited(gallery, tmp_path / "lie", header=many))
+
+
+HUGE = ("x" * 100_000, "two\nlines" * 99, 10**5000, -10**5000, [1] * 10**5, {"a": "y" * 10**5}, b"\xff" * 10**4, None)
+
+
+def refusal(refuse) -> str:
+    """The sentence that refuses, which is one line and short, or nothing."""
+    try:
+        refuse()
+    except ValueError as error:
+        said = str(error)
+    else:
+        return ""
+    assert said
+    assert "\n" not in said
+    assert len(said) < 700
+    return said
+
+
+@pytest.mark.parametrize("field", [field.name for field in fields(Config)])
+def test_whatever_a_config_claims_it_is_quoted_short(field):
+    """The class behind three fuzz cases: every place of a Config that quotes what came."""
+    for claim in HUGE:
+        fine = (field == "recipe" and isinstance(claim, dict)) or (field == "device" and isinstance(claim, str))
+        assert bool(refusal(lambda claim=claim: Config.from_dict({field: claim}))) is not fine, claim
+
+
+@pytest.mark.parametrize("claim", HUGE, ids=lambda claim: type(claim).__name__)
+def test_names_of_fields_orders_and_options_are_quoted_short(claim):
+    assert refusal(lambda: check_order(claim))
+    assert refusal(lambda: recipe_for(claim))
+    assert refusal(lambda: Recordings([np.zeros((4, 1))], ["a"], ("x",), claim))
+    assert refusal(lambda: Recordings([np.zeros((4, 1))], ["a"], (claim,), 10.0))
+    assert refusal(lambda: check_whole("points", claim)) or claim == 10**5000
+    assert refusal(lambda: recipe_for("generic", rate=claim)) or claim is None
+    if isinstance(claim, str):
+        assert refusal(lambda: Config.from_dict({claim: 1}))
+        assert refusal(lambda: recipe_for("generic", **{claim: 1}))
