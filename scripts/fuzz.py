@@ -140,14 +140,14 @@ def try_model(home: Path, folder: Path, drawn, kind: str) -> None:
     import numpy as np
 
     from qpwl_core.models.gallery import load_gallery
-    from ui.library import elsewhere, shelf
+    from ui.library import elsewhere
     from ui.library.models import _entry
     from ui.train.models import facts_of
 
     place = folder / "model"
     shutil.copytree(home / "model", place)
     if kind == "zip":
-        parts = shelf._parts([("model.zip", io.BytesIO(files.zip_of(place, drawn)))])
+        parts = elsewhere.parts_of([("model.zip", files.zip_of(place, drawn))], 200 * 2**20)
         for path in place.iterdir():
             path.unlink()
         for name, content in parts.items():

@@ -44,6 +44,9 @@ def load(at_once: bool = False) -> None:
 
 
 def main() -> None:
+    from qpwl_core.common.memory import reserve_little
+
+    reserve_little()
     from streamlit.web.cli import main as streamlit
 
     from ui.shell.navigation import always_framed

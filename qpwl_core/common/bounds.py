@@ -80,8 +80,10 @@ VISITORS = 300                 # of one class: a lecture hall
 GALLERY_SEQUENCES = 3000       # every page compares all with all: 36 MB of distances, and keeps some of those
 GALLERY_PARTS = 2**30          # sequences² · filters: what each filter adds to every distance between people
 GALLERY_WORK = 2**36           # sequences² · filters · levels: a minute of one core
+GALLERY_PEOPLE = 200           # of a part: an interval compares each with every pair of others, people³ numbers
 PICTURE_SEQUENCES = 600        # whose pairs, 180,000 of them, are drawn and ranked filter by filter
-GALLERY_HERE = 2**31           # the same, up to which distances are computed in the server: a second or two
+GALLERY_HERE = 2**31           # work up to which distances are computed in the server: a second or two
+PEOPLE_HERE = 128              # and people up to which intervals are: 17 MB, half a second
 GALLERY_VALUES = 2**28         # quantiles of all sequences together: a gibibyte of float32
 
 # --- trainings of the app
@@ -96,21 +98,34 @@ STUCK = 3600.0                 # seconds that one step of a training may take: t
 CHILDREN = 2                   # processes at a time: of two cores one is for the pages
 CHILD_SECONDS = 60.0           # of one task: nobody waits longer for a page
 CHILD_MEMORY = 3 * 2**29       # bytes of one task, 1.5 GB: three times what an upload may hold, and PyTorch's buffers
+ANSWER_BYTES = 2**29           # of what comes back: the values of the largest upload, and something beside them
 CHILD_TASKS = 100              # of one process, then another takes over: what it forgot to free goes with it
 CHILD_PATIENCE = 120.0         # seconds that one waits for a process that is free
 MEASURING_MEMORY = 4 * 2**30   # bytes of a few steps of a training whose cost is measured
 TRAINING_SHARE = 0.75          # of the machine's memory that a training may take: pages need the rest
 
+# --- what the server keeps of what it computed, `ui/visitors/kept.py`
+KEPT_BYTES = 512 * 2**20       # of galleries, models, distances, trials: ten of ours, or one at the bounds above
+KEPT_SHARE = 0.125             # of the memory that the server may have, where that is less
+REFUSED_SECONDS = 60.0         # that what another process refused is refused at once: pages are drawn again and again
+
 # --- uploads to the app
 UPLOADS = 4                               # recordings that one session keeps
+UPLOAD_SEQUENCES = 50_000                 # of one upload: pages list them one by one; the largest sets have 15,000
+UPLOAD_PEOPLE = 5_000                     # of one upload: pages draw a bar and a colour for each
+DRAWN_SAMPLES = 20_000                    # of one sequence that a page draws sample by sample
 UPLOADED_BYTES_SESSION = 256 * 2**20      # of the files of one session, as the browser sent them
 UPLOADED_BYTES = 512 * 2**20              # of all sessions: a server of 3 GB holds them, and goes on
+UPLOADED_SHARE = 0.125                    # of the memory that the server may have, where that is less
 VALUES_BYTES_SESSION = 256 * 2**20        # of what was read from them, as float32
 VALUES_BYTES = 768 * 2**20                # of all sessions
+VALUES_SHARE = 0.1875                     # of the memory that the server may have, where that is less
+EMBEDDED_BYTES_SESSION = 64 * 2**20       # of what a model saw in them that a desk keeps at hand; the oldest go first
 MODEL_BYTES = 200 * 2**20                 # of all files of a model, unpacked
 STORED_BYTES_EACH = 256 * 2**20           # of uploads that a class keeps on disk, of one visitor
 STORED_BYTES = 4 * 2**30                  # and of all visitors
 ONCE_BYTES = 512 * 2**20                  # of distances that processes of a class share on disk; the oldest go first
+MODELS_BYTES = 2 * 2**30                  # of all models that visitors uploaded, on the disk of the server
 PRIVATE_HOURS = 24                        # that a model nobody shared lies on the disk of a server that was killed
 
 

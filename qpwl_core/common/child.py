@@ -10,16 +10,26 @@ from __future__ import annotations
 import atexit
 import contextlib
 import importlib
+import io
 import os
 import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from multiprocessing import Pipe, connection
+from multiprocessing.reduction import ForkingPickler
 from typing import Any
 
-from qpwl_core.common.bounds import CHILD_MEMORY, CHILD_PATIENCE, CHILD_SECONDS, CHILD_TASKS, CHILDREN
-from qpwl_core.common.memory import limit_memory, unlimited, used_memory
+from qpwl_core.common.bounds import (
+    ANSWER_BYTES,
+    CHILD_MEMORY,
+    CHILD_PATIENCE,
+    CHILD_SECONDS,
+    CHILD_TASKS,
+    CHILDREN,
+)
+from qpwl_core.common.memory import first_to_go, limit_memory, unlimited, used_memory
+from qpwl_core.common.text import sentence, size
 
 WARM = ("torch", "qpwl_core.data.loading", "qpwl_core.models.gallery", "qpwl_core.models.model")
 GROWN = 512 * 2**20            # bytes that a process may have kept from a task and still be used again
@@ -27,6 +37,41 @@ GROWN = 512 * 2**20            # bytes that a process may have kept from a task 
 
 class ChildError(ValueError):
     """The work was not done; in one sentence why."""
+
+
+class TooMuch(ValueError):
+    """An answer is larger than the server takes."""
+
+
+class Plain(ForkingPickler):
+    """What `multiprocessing` says between a process and its children, without what PyTorch adds to it: a tensor would
+    go by a socket that the other process may not open. Large arrays are left to ``buffers``, which copies none."""
+
+    def __init__(self, file: io.BytesIO, buffers: list):
+        super(ForkingPickler, self).__init__(file, 5, buffer_callback=buffers.append)
+
+
+def send(pipe: Any, thing: Any, most: int | None = None) -> None:
+    """Hand something over as plain bytes: what it is, then its arrays as they lie in memory. ``most``: bytes in all."""
+    body, buffers = io.BytesIO(), list[Any]()
+    Plain(body, buffers).dump(thing)
+    parts = [body.getbuffer(), *(buffer.raw() for buffer in buffers)]
+    total = sum(part.nbytes for part in parts)
+    if most is not None and total > most:
+        raise TooMuch(f"its result has {size(total)}, and {size(most)} is the most that the server takes")
+    pipe.send_bytes(" ".join(str(part.nbytes) for part in parts).encode())
+    for part in parts:
+        if part.nbytes:
+            pipe.send_bytes(part)
+
+
+def receive(pipe: Any) -> Any:
+    """What `send` handed over."""
+    parts = [bytearray(int(nbytes)) for nbytes in pipe.recv_bytes().split()]
+    for part in parts:
+        if part:
+            pipe.recv_bytes_into(part)
+    return ForkingPickler.loads(parts[0], buffers=parts[1:])
 
 
 class _Child:
@@ -54,8 +99,8 @@ class _Child:
         timer = threading.Timer(seconds, self._too_late)
         timer.start()
         try:
-            self.pipe.send((work, seconds, memory))
-            return self.pipe.recv()
+            send(self.pipe, (work, seconds, memory))
+            return receive(self.pipe)
         except (OSError, EOFError, MemoryError):
             self.close()
             if self.late:
@@ -142,14 +187,18 @@ def _serve(number: int) -> None:
     pipe = getattr(connection, "PipeConnection" if os.name == "nt" else "Connection")(number)
     if hasattr(os, "nice"):
         os.nice(5)                                           # pages come first
+    first_to_go()
     for name in WARM:
         importlib.import_module(name)
     base = used_memory()
     while True:
         try:
-            work, seconds, memory = pipe.recv()
+            work, seconds, memory = receive(pipe)
         except (EOFError, OSError):
             return
+        except MemoryError:
+            send(pipe, ("memory", None))
+            continue
         if hasattr(signal, "alarm"):
             signal.alarm(int(seconds) + 10)                  # should the parent be gone
         limit_memory(memory)
@@ -157,11 +206,13 @@ def _serve(number: int) -> None:
         unlimited()
         kind += ", grown" if used_memory() - base > GROWN else ""
         try:
-            pipe.send((kind, value))
+            send(pipe, (kind, value), ANSWER_BYTES)
         except OSError:
             return
         except MemoryError:
-            pipe.send(("memory", None))
+            send(pipe, ("memory", None))
+        except Exception as error:                           # what cannot be handed over, or is too much
+            send(pipe, ("unexpected", sentence(str(error))))
         if hasattr(signal, "alarm"):
             signal.alarm(0)
         del work, value
@@ -178,9 +229,9 @@ def _done(module: str, name: str, arguments: tuple) -> tuple[str, Any]:
         return "memory", None
     except ValueError as error:
         try:
-            return "refused", type(error)(str(error))
+            return "refused", type(error)(sentence(str(error), 1000))
         except TypeError:                                    # some want more than a sentence
-            return "refused", ValueError(str(error))
+            return "refused", ValueError(sentence(str(error), 1000))
     except BaseException as error:
         text = " ".join(str(error).split())
         if "allocate memory" in text or "out of memory" in text:

@@ -40,20 +40,22 @@ def remarks(recordings: Recordings) -> list[str]:
     return said + _copies(recordings)
 
 
-def thinned(values: np.ndarray, points: int) -> tuple[np.ndarray, np.ndarray]:
-    """A curve drawn with at most ``points`` values per channel that keeps every peak. (T, D) -> (P,) samples, (P, D)
+def thinned(values: np.ndarray, points: int, columns: list[int] | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """A curve drawn with at most ``points`` values per channel that keeps every peak. (T, D) -> (P,) samples, (P, C)
 
-    Each bucket of samples gives its smallest and its largest value, in the order in which they came.
+    Each bucket of samples gives its smallest and its largest value, in the order in which they came. ``columns``:
+    channels to look at (all); the others are not copied.
 
     >>> thinned(np.array([[0.0], [9], [1], [2], [-5], [3]]), 4)[1][:, 0].tolist()
     [0.0, 9.0, -5.0, 3.0]
     """
+    chosen = slice(None) if columns is None else columns
     if len(values) <= points:
-        return np.arange(len(values)), values
+        return np.arange(len(values)), values[:, chosen]
     edges = np.linspace(0, len(values), max(1, points // 2) + 1).astype(int)
-    curve = np.empty((2 * len(edges) - 2, values.shape[1]), values.dtype)
+    curve = np.empty((2 * len(edges) - 2, values[:1, chosen].shape[1]), values.dtype)
     for i, (start, end) in enumerate(pairwise(edges)):
-        block = values[start:end]
+        block = values[start:end][:, chosen]
         ends = np.sort([block.argmin(axis=0), block.argmax(axis=0)], axis=0)                 # (2, D)
         curve[2 * i:2 * i + 2] = np.take_along_axis(block, ends, axis=0)
     middles = (edges[:-1] + edges[1:]) // 2

@@ -71,6 +71,11 @@ def error_rates(trials: Trials, n: int) -> dict:
             "genuine": len(lists[0][0]), "imposter": len(lists[0][1])}
 
 
+def summed_up(trials: Trials, n: int) -> tuple:
+    """AUC over n, the error rates, the mean ROC curve and the DET curve."""
+    return auc_by_n(trials), error_rates(trials, n), metrics.mean_roc(trials.repeats(n)), metrics.det(*trials.of(n))
+
+
 def at_threshold(genuine, imposter, threshold: float) -> dict:
     """What a threshold does, in people: {"let_in", "imposters", "sent_away", "owners", "fmr", "fnmr"}.
 

@@ -17,9 +17,10 @@ import numpy as np
 from qpwl_core.common import bounds
 from qpwl_core.common.files import FileError, read_tensors, write_tensors
 from qpwl_core.common.paths import model_folder
-from qpwl_core.common.plain_checks import check_order, check_whole
+from qpwl_core.common.plain_checks import check_whole
 from qpwl_core.common.text import quoted
 from qpwl_core.data.recordings import Recordings, forgery_mask
+from qpwl_core.models.gallery_checks import PARTS, check_gallery, check_shapes
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.storeys import piece_names, pyramid_of
 from qpwl_core.transport.measures import MEASURES
@@ -32,7 +33,6 @@ if TYPE_CHECKING:                              # a gallery can be opened and dra
 FORMAT, VERSION = "qpwl-gallery", 1
 SEGMENTS = 64                                  # even steps between 0 and 1 at which quantile functions are kept
 FEWER = 16                                     # of a pyramid, which has a function per piece: seven times as many
-PARTS = ("test", "calibration")
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,6 +143,8 @@ class Gallery:
 
     def fitting(self) -> Gallery:
         """As many sequences of everybody as a gallery may hold, spread over theirs; all of them where they fit."""
+        if (few := self._fewer_people()) is not self:
+            return few.fitting()
         _, filters, levels = self.values.shape
         most = min(bounds.GALLERY_SEQUENCES, math.isqrt(bounds.GALLERY_PARTS // filters),
                    math.isqrt(bounds.GALLERY_WORK // filters // levels))
@@ -154,6 +156,17 @@ class Gallery:
             turn[i] = count[self.subjects[i]]
             count[self.subjects[i]] += 1
         return self.select(np.sort(np.lexsort((order, turn))[:most]))
+
+    def _fewer_people(self) -> Gallery:
+        """As many people of each part as a gallery may hold, drawn at random, with what imitates them."""
+        keep = np.ones(len(self), dtype=bool)
+        claims = self.subjects if self.imitates is None else np.where(self.is_forgery, self.imitates, self.subjects)
+        for part in PARTS:
+            people = np.unique(claims[self.parts == part])
+            if len(people) > bounds.GALLERY_PEOPLE:
+                chosen = np.random.default_rng(0).permutation(people)[:bounds.GALLERY_PEOPLE]
+                keep &= (self.parts != part) | np.isin(claims, chosen)
+        return self if keep.all() else self.select(keep)
 
     def save(self, folder) -> None:
         """Write ``gallery.safetensors`` into the folder of a model, as far as it fits; functions in float16."""
@@ -216,7 +229,7 @@ def build_gallery(model: Model, test: Recordings, calibration: Recordings | None
 def load_gallery(folder) -> Gallery:
     """The gallery in the folder of a model; one sentence says what is wrong with a file that is none."""
     path = model_folder(folder) / "gallery.safetensors"
-    arrays, facts = read_tensors(path, _check_shapes)
+    arrays, facts = read_tensors(path, check_shapes)
     if facts.get("format") != FORMAT:
         raise FileError(f"{path} is not the gallery of a QP-WL model")
     if facts.get("version") != VERSION:
@@ -229,7 +242,7 @@ def load_gallery(folder) -> Gallery:
             None if facts["stimuli"] is None else np.array(facts["stimuli"], dtype=str), arrays["sources"],
             np.array(facts["parts"], dtype=str), facts["method"], float(facts["p"]), str(facts["model"]),
             np.array(facts["imitates"], dtype=str) if "imitates" in facts else None, str(facts.get("pyramid", "1")))
-        _check(gallery)
+        check_gallery(gallery)
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(f"{path} is not a gallery this version understands: {error}") from None
     return gallery
@@ -250,50 +263,3 @@ def resampled(values: np.ndarray, levels: np.ndarray, wanted: np.ndarray) -> np.
     above = np.clip(np.searchsorted(levels, wanted, side="left"), 1, len(levels) - 1)
     share = ((wanted - levels[above - 1]) / (levels[above] - levels[above - 1])).astype(values.dtype)
     return values[..., above - 1] * (1 - share) + values[..., above] * share
-
-
-def _check_shapes(shapes: dict[str, tuple[int, ...]]) -> None:
-    """What a file may claim, before any of it is read."""
-    values = shapes.get("values", ())
-    if len(values) == 3 and values[0] > bounds.GALLERY_SEQUENCES:
-        raise FileError(f"claims {values[0]:,} sequences, and a gallery has at most {bounds.GALLERY_SEQUENCES:,}: all "
-                        "of them are compared with all")
-    n, filters, levels = values if len(values) == 3 else (0, 0, 0)
-    for what, number, most in (("sequences² · filters", n**2 * filters, bounds.GALLERY_PARTS),
-                               ("sequences² · filters · levels", n**2 * filters * levels, bounds.GALLERY_WORK)):
-        if number > most:
-            raise FileError(f"claims {' × '.join(map(str, values))} values, and {what} may be at most {most:,}: all "
-                            "sequences are compared with all, filter by filter")
-    for name, shape in shapes.items():
-        if math.prod(shape) > bounds.GALLERY_VALUES:
-            raise FileError(f"claims {math.prod(shape):,} numbers in {name}, and a gallery has at most "
-                            f"{bounds.GALLERY_VALUES:,}")
-
-
-def _check(gallery: Gallery) -> None:
-    """What a file could have wrong."""
-    check_order(gallery.p)
-    known = gallery.model_levels
-    if known is not None and (known.ndim != 1 or len(known) < 3 or known[0] != 0 or known[-1] != 1
-                              or not (np.diff(known) > 0).all()):
-        raise ValueError("the model's levels (own) must rise from 0 to 1, three or more")
-    n, levels = len(gallery.values), gallery.levels
-    if gallery.values.ndim != 3 or n == 0 or not np.isfinite(gallery.values).all():
-        raise ValueError("values must be finite quantile functions (n, K, L)")
-    if levels.shape != gallery.values.shape[2:] or levels[0] != 0 or levels[-1] != 1 or (np.diff(levels) <= 0).any():
-        raise ValueError("levels must rise from 0 to 1, one for each value of a quantile function")
-    for name in ("subjects", "stimuli", "sources", "parts", "imitates"):
-        x = getattr(gallery, name)
-        if x is not None and x.shape != (n,):
-            raise ValueError(f"{name} must hold one entry per sequence, {n} of them")
-    if not set(gallery.parts.tolist()) <= set(PARTS):
-        raise ValueError(f"parts must be {' or '.join(PARTS)}")
-    if gallery.values.shape[1] % sum(pyramid_of(gallery.pyramid)):
-        raise ValueError(f"values must have as many filters for each piece of the pyramid {gallery.pyramid}")
-    if gallery.method not in METHODS:
-        raise ValueError(f"there is no method {quoted(gallery.method)}")
-    if (gallery.model_levels is None) != (not METHODS[gallery.method].aggregation.startswith("quantile")):
-        raise ValueError("the model's levels (own) must be there for a method with quantiles, and for no other")
-    if gallery.model_levels is None and (gallery.vectors is None or gallery.vectors.ndim != 2
-                                         or len(gallery.vectors) != n or not np.isfinite(gallery.vectors).all()):
-        raise ValueError("vectors must be finite, one per sequence")

@@ -500,6 +500,15 @@ def test_too_large_an_upload(trained, runs, monkeypatch):
     monkeypatch.setattr(shelf, "LARGEST", 1000)
     with pytest.raises(FileError, match="larger than"):
         shelf.add_model(files_of(trained), runs)
+    monkeypatch.setattr(shelf, "LARGEST", 100_000)
+    bomb = zipped({"card.json": b"{}" + b" " * 60_000, "model.safetensors": bytes(60_000)})
+    with pytest.raises(FileError, match="larger than 0 MB unpacked"):
+        shelf.add_model([("bomb.zip", bomb)], runs)
+    monkeypatch.undo()
+    monkeypatch.setattr(shelf, "MODELS_BYTES", 10_000)
+    with pytest.raises(FileError, match="uploaded models of all visitors may have 9.77 kB together"):
+        shelf.add_model(files_of(trained), runs)
+    assert list(runs.iterdir()) == []
 
 
 def test_a_card_may_say_anything_and_the_page_stands(trained, runs):

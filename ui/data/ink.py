@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
 
+from qpwl_core.common.bounds import DRAWN_SAMPLES
+from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.ink import strokes_of
 from qpwl_core.data.preprocessing import recipe_for
 from qpwl_core.data.preprocessing.signature import FEATURES
@@ -14,6 +18,7 @@ from qpwl_core.data.recordings import Recordings
 from ui.shell.charts import chart
 from ui.shell.frame import KEPT
 from ui.shell.panels import figure
+from ui.shell.text import plain
 
 STEPS = {"Long pauses cut": "pause", "Long signatures cut": "longest", "Pen-up left out": "pen_up",
          "Smoothed": "smooth", "Centred": "centre", "One size": "size"}
@@ -42,7 +47,10 @@ def is_ink(recordings: Recordings) -> bool:
 
 def ink(recordings: Recordings, i: int, key: str) -> None:
     """Sequence i as it was written, its speed as colour; where the pen was up nothing is drawn."""
-    strokes = strokes_of(recordings, i)
+    if len(recordings.sequences[i]) > DRAWN_SAMPLES:
+        st.caption(f"The first {DRAWN_SAMPLES:,} samples of {len(recordings.sequences[i]):,}.")
+    first = replace(recordings.select(index=[i]), sequences=[recordings.sequences[i][:DRAWN_SAMPLES]])
+    strokes = strokes_of(first, 0)
     drawn = [(stroke.x, stroke.y, stroke.speed) for stroke in strokes]
     chart(figure_of(drawn, "speed"), key, f"Ink of {len(strokes)} strokes, coloured by speed",
           lambda: pd.DataFrame([{"stroke": n + 1, "x": x, "y": y, "speed": speed} for n, stroke in enumerate(drawn)
@@ -57,7 +65,11 @@ def ink_after(recordings: Recordings, i: int, options: dict, key: str) -> None:
     one = recordings.select(index=[i])
     channels = recipe.needed(one.channels)
     values = one.sequences[0][:, [one.channels.index(name) for name in channels]]
-    x, y, down = recipe.prepare(values, channels, one).T
+    try:
+        x, y, down = recipe.prepare(values, channels, one)[:DRAWN_SAMPLES].T
+    except RecordingsError as error:
+        st.caption(plain(str(error)))
+        return
     edges = np.flatnonzero(np.diff(np.concatenate([[0], (down > 0.5).astype(int), [0]])))
     speed = np.hypot(np.gradient(x), np.gradient(y)) * recipe.rate if len(x) > 1 else np.zeros(len(x))
     drawn = [(x[a:b], y[a:b], speed[a:b]) for a, b in zip(edges[::2], edges[1::2], strict=True)]

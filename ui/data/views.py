@@ -15,7 +15,7 @@ from qpwl_core.common.friendly import friendly_names
 from qpwl_core.common.sheets import safe_of
 from qpwl_core.common.text import duration
 from qpwl_core.data.errors import RecordingsError
-from qpwl_core.data.inspection import remarks, thinned
+from qpwl_core.data.inspection import thinned
 from qpwl_core.data.preprocessing import FittedRecipe
 from qpwl_core.models.config import preset
 from ui.data.figures import Curve, channel_by_channel, recorded_time, sequence_lengths, split_map
@@ -156,7 +156,7 @@ def _stretch(longest: float, rate: float) -> tuple[float, float]:
 
 def _curve(values, rate, columns, start, end, title, colour) -> Curve:
     first, last = int(start * rate), max(int(start * rate) + 1, math.ceil(end * rate))
-    samples, thin = thinned(np.asarray(values[first:last][:, columns]), POINTS)
+    samples, thin = thinned(np.asarray(values[first:last]), POINTS, columns)
     return Curve(title, (first + samples) / rate, thin, colour)
 
 
@@ -294,4 +294,4 @@ def fitted_recipe(data: str, token: str, options: tuple) -> FittedRecipe:
 def facts(data: str, token: str) -> tuple[pd.DataFrame, list[str]]:
     """One row per person, and remarks."""
     recordings = recordings_for(data)
-    return recordings.summary().sort_values("subject", ignore_index=True), remarks(recordings)
+    return elsewhere.looked_over(recordings, data.startswith(OWN))

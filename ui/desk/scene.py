@@ -9,16 +9,18 @@ import streamlit as st
 import torch
 
 from qpwl_core.common.bounds import DESK_RECORDINGS as MOST_RECORDINGS
+from qpwl_core.common.bounds import EMBEDDED_BYTES_SESSION
 from qpwl_core.common.child import in_child
 from qpwl_core.data.errors import RecordingsError
-from qpwl_core.desk.calibration import Calibration, calibrate
+from qpwl_core.desk.calibration import Calibration
 from qpwl_core.desk.database import Desk, Person
 from qpwl_core.desk.decisions import Enrolled
 from qpwl_core.desk.space import gallery_embeddings
 from ui.library import elsewhere
 from ui.library.data import OWN, recordings_for
-from ui.library.models import Entry, distances_of, gallery_of, open_desk
+from ui.library.models import Entry, distances_of, gallery_of, open_desk, worked
 from ui.shell.palette import COLOURS, colours_of
+from ui.visitors.kept import kept
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def of_gallery(entry: Entry) -> dict[str, Sequences]:
     return _of_gallery(str(entry.folder), entry.card["sha256"], gallery_of(entry)) if entry.has_gallery else {}
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@kept
 def _of_gallery(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
     test = _gallery.part("test")
     values = gallery_embeddings(test)
@@ -89,7 +91,7 @@ def forgers_of(entry: Entry) -> dict[str, Sequences]:
     return _forgers(str(entry.folder), entry.card["sha256"], gallery_of(entry)) if entry.has_gallery else {}
 
 
-@st.cache_resource(max_entries=24, show_spinner=False)
+@kept
 def _forgers(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
     test = _gallery.part("test", forgeries=True)
     forged = test.select(test.is_forgery)
@@ -102,9 +104,9 @@ def _forgers(folder: str, checksum: str, _gallery) -> dict[str, Sequences]:
 
 def of_data(entry: Entry, data: str, subject: str) -> Sequences:
     """A person of a data set or an upload, seen by the model; kept, as embedding takes a while."""
-    kept = st.session_state.setdefault("desk_embedded", {}) if data.startswith(OWN) else _embedded()
+    known = st.session_state.setdefault("desk_embedded", {}) if data.startswith(OWN) else _embedded()
     key = entry.card["sha256"], data, subject, id(recordings_for(data))
-    if key not in kept:
+    if key not in known:
         recordings = recordings_for(data).select(subjects=subject)
         recordings = recordings.select(index=np.arange(min(len(recordings), MOST_RECORDINGS)))
         try:
@@ -112,10 +114,10 @@ def of_data(entry: Entry, data: str, subject: str) -> Sequences:
                 values, sources = in_child(elsewhere.embedded, str(entry.folder), recordings)
         except ValueError as error:
             raise RecordingsError(f"this model cannot take these recordings: {error}") from None
-        if len(kept) >= 32:
-            kept.pop(next(iter(kept)))
-        kept[key] = Sequences(torch.from_numpy(values), sources)
-    return kept[key]
+        while len(known) >= 32 or sum(each.values.nbytes for each in known.values()) > EMBEDDED_BYTES_SESSION:
+            known.pop(next(iter(known)))
+        known[key] = Sequences(values, sources)
+    return known[key]
 
 
 @st.cache_resource
@@ -157,5 +159,5 @@ def calibration_for(scene: Scene, fmr: float, n: int, claim: bool) -> Calibratio
 @st.cache_data(max_entries=256, show_spinner=False)
 def _calibrated(folder: str, checksum: str, fmr: float, n: int, enrolled: int, sequences: int, _gallery):
     part = _gallery.part("calibration")
-    return calibrate(distances_of(folder, checksum, "calibration", None, None, None), part.subjects, fmr, n=n,
-                     enrolled=enrolled, sequences=sequences, sources=part.sources)
+    return worked(part, elsewhere.calibrated, distances_of(folder, checksum, "calibration", None, None, None),
+                  part.subjects, part.sources, fmr, n, enrolled, sequences)

@@ -14,6 +14,7 @@ from ui.library.models import choose_model, gallery_or_stop
 from ui.library.tuning import resampled_by
 from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_points, try_presets
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.refusals import in_a_sentence
 from ui.shell.text import plain
 from ui.shell.words import glossary, why_aucs_differ
 
@@ -37,6 +38,7 @@ def show() -> None:
     glossary("genuine", "imposter", "AUC", "gallery", "draw", "n", "Q̄")
 
     @st.fragment
+    @in_a_sentence()
     def explore() -> None:
         """All that follows p and M; of the page only this is drawn again."""
         row = st.container(horizontal=True, vertical_alignment="bottom", gap="medium")

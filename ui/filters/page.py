@@ -11,6 +11,7 @@ from ui.library.comparisons import filter_interval, ranking_of
 from ui.library.models import choose_model, gallery_or_stop
 from ui.shell.controls import EXTREMES, WIDE, choose_p, choose_people, choose_points, forget_unknown, try_presets
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.refusals import in_a_sentence
 from ui.shell.text import plain
 from ui.shell.words import AUC_KINDS, glossary, why_aucs_differ
 
@@ -29,6 +30,7 @@ def show() -> None:
     glossary("AUC", "genuine", "imposter", "gallery", "Q̄", "M", "p")
 
     @st.fragment
+    @in_a_sentence()
     def explore() -> None:
         """All that follows p, M and the people; of the page only this is drawn again."""
         row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")

@@ -10,6 +10,7 @@ import streamlit as st
 from qpwl_core.common.drivers import may_have_accelerator
 from ui.shell.frame import setup_page
 from ui.shell.numbers import numbers
+from ui.shell.refusals import in_a_sentence
 from ui.shell.text import plain
 
 TOUR = {
@@ -59,6 +60,7 @@ def first_look() -> None:
         st.info(FIRST, icon=":material/touch_app:")
 
     @st.fragment
+    @in_a_sentence()
     def picture() -> None:
         """What follows p and the draw; of the page only this is drawn again."""
         source = HAPT

@@ -8,11 +8,11 @@ import numpy as np
 import streamlit as st
 
 from qpwl_core.common.bounds import PICTURE_SEQUENCES
-from qpwl_core.evaluation.bootstrap import percentiles, resample_people, resampled_pairs_auc
-from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, filter_aucs, pairs_of, some_of_each
+from qpwl_core.evaluation.pairs import Pairs, as_length, classical_map, pairs_of, some_of_each
 from qpwl_core.models.gallery import Gallery
-from qpwl_core.transport.distances import MEASURES, pairwise_wasserstein
-from ui.library.tuning import distances_by
+from ui.library import elsewhere
+from ui.library.models import worked
+from ui.visitors.kept import kept
 
 SEQUENCES = 200          # that filters are ranked on: all pairs of so many are done in a moment
 
@@ -28,12 +28,12 @@ class Ranking:
     imposters: int
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: Gallery) -> Ranking:
     """How well each filter alone tells the test people apart."""
     few, pairs = _ranked_on(_test)
-    seen, genuine = few.embeddings(points), int(pairs.genuine.sum())
-    return Ranking(filter_aucs(seen.values, seen.levels, pairs, p), len(few), len(few.people), genuine,
+    genuine = int(pairs.genuine.sum())
+    return Ranking(worked(few, elsewhere.filter_aucs_of, few, points, p), len(few), len(few.people), genuine,
                    len(pairs) - genuine)
 
 
@@ -41,13 +41,8 @@ def ranking_of(folder: str, checksum: str, points: int | None, p: float, _test: 
 def filter_interval(folder: str, checksum: str, points: int | None, p: float, k: int,
                     _test: Gallery) -> tuple[float, float]:
     """The 95 % interval of the AUC of filter k (from 0) in the ranking, with the test people resampled."""
-    few, pairs = _ranked_on(_test)
-    seen = few.embeddings(points)
-    distances = pairs.of(pairwise_wasserstein(*[seen.values[:, k:k + 1]] * 2, seen.levels, p).numpy())
-    names, person = np.unique(few.subjects, return_inverse=True)
-    found = resampled_pairs_auc(distances, pairs.genuine, person[pairs.first], person[pairs.second],
-                                resample_people(len(names), 500))
-    return percentiles(found[np.isfinite(found)])
+    few, _ = _ranked_on(_test)
+    return worked(few, elsewhere.filter_interval, few, points, p, k, 500)
 
 
 def _ranked_on(test: Gallery) -> tuple[Gallery, Pairs]:
@@ -67,7 +62,7 @@ class Comparison:
     aucs: dict[str, float]
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
+@kept
 def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: float, inner: bool,
                   _test: Gallery) -> Comparison:
     """Wasserstein, cosine and Euclidean distances of at most ``each`` sequences of every test person.
@@ -77,17 +72,17 @@ def comparison_of(folder: str, checksum: str, each: int, points: int | None, p: 
     index = some_of_each(_test.subjects, _test.sources, each)[:PICTURE_SEQUENCES]
     few = _test.select(index)
     pairs = pairs_of(few.subjects, few.sources)
-    distances = {measure: distances_by(few, measure, points, p, inner) for measure in MEASURES}
+    distances = worked(few, elsewhere.distances_by_each, few, points, p, inner)
     return Comparison(index, distances, pairs, {name: pairs.auc(d) for name, d in distances.items()})
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def maps_of(folder: str, checksum: str, each: int, points: int | None, p: float, inner: bool, _found: Comparison):
     """A map (n, 2) by each distance, and the share of the squared distances that it holds."""
     return {measure: classical_map(as_length(d, measure)) for measure, d in _found.distances.items()}
 
 
-@st.cache_data(max_entries=32, show_spinner=False)
+@kept
 def labels_of(folder: str, checksum: str, _test: Gallery) -> np.ndarray:
     """A name for each sequence: its person, and its number among theirs. (n,)"""
     count: dict[str, int] = {}

@@ -152,7 +152,8 @@ def take_upload(file, filename: str, rate: float | None = None, domain: str | No
         raise RecordingsError(f"a session keeps at most {MAX_FILES} uploads: remove one first")
     try:
         file.seek(0)
-        found = in_child(elsewhere.read, file.read(), filename, rate, MAX_BYTES)
+        content = np.frombuffer(file.read(), np.uint8)                   # an array is handed over without a copy
+        found = in_child(elsewhere.read, content, filename, rate, MAX_BYTES)
     except ChildError as error:
         raise RecordingsError(f"{shown(filename)} cannot be read here: {error}") from None
     except RecordingsError as error:           # on a page nobody passes an argument

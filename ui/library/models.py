@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from qpwl_core.common.bounds import GALLERY_HERE
+from qpwl_core.common.bounds import GALLERY_HERE, PEOPLE_HERE
 from qpwl_core.common.child import in_child
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.common.paths import desk_place, runs_folder
@@ -23,6 +23,7 @@ from ui.library import elsewhere
 from ui.library.totals import PRIVATE, Private
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
+from ui.visitors.kept import kept
 from ui.visitors.once import once
 from ui.visitors.who import may_see, visitor
 
@@ -158,7 +159,7 @@ def gallery_or_stop(entry: Entry) -> Gallery:
         st.stop()
 
 
-@st.cache_resource(max_entries=8, show_spinner="Loading the model …")
+@kept
 def model_at(folder: str, checksum: str) -> Model:
     """The model in a folder, as long as its weights are these."""
     from qpwl_core.models.model import load_model
@@ -166,7 +167,7 @@ def model_at(folder: str, checksum: str) -> Model:
     return load_model(folder)
 
 
-@st.cache_resource(max_entries=24, show_spinner="Loading the gallery …")
+@kept
 def gallery_at(folder: str, checksum: str) -> Gallery:
     """The gallery in a folder, as long as its weights are these."""
     gallery = load_gallery(folder)
@@ -175,20 +176,28 @@ def gallery_at(folder: str, checksum: str) -> Gallery:
     return gallery
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)  # of the largest gallery 36 MB each
-def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
-    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks; nobody changes them.
+def light(held: Gallery) -> bool:
+    """Whether what pages compute of a gallery is done in a moment; all else leaves the server."""
+    return len(held) * held.values.size <= GALLERY_HERE and len(held.people) <= PEOPLE_HERE
 
-    One at a time: each uses all cores, and twenty people at once would only be in each other's way.
+
+def worked(held: Gallery, function: Callable, *arguments):
+    """``function(*arguments)`` of a module without pages: here where the gallery is small, else in another process.
+
+    Here one at a time: each uses all cores, and twenty people at once would only be in each other's way.
     """
-    def compute():
-        held = gallery_at(folder, checksum).part(part)
-        if len(held) * held.values.size > GALLERY_HERE:
-            return in_child(elsewhere.distances, folder, part, measure, points, p)
-        return held.distances(measure, points, p)
+    if light(held):
+        with computing:
+            return function(*arguments)
+    return in_child(function, *arguments)
 
-    with computing:
-        found = once(folder, (checksum, part, measure, points, p), compute)
+
+@kept
+def distances_of(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None):
+    """Distances between all sequences of one part of a gallery, (n, n), kept for whoever asks; nobody changes them."""
+    held = gallery_at(folder, checksum).part(part)
+    found = once(folder, (checksum, part, measure, points, p),
+                 lambda: worked(held, elsewhere.distances, held, measure, points, p))
     found.flags.writeable = False
     return found
 

@@ -9,22 +9,22 @@ import shutil
 import unicodedata
 import zipfile
 from collections.abc import Iterable
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import BinaryIO
 
+import numpy as np
+
 from qpwl_core.common.bounds import MODEL_BYTES as LARGEST
+from qpwl_core.common.bounds import MODELS_BYTES
 from qpwl_core.common.bounds import TITLE_LENGTH as LONGEST
 from qpwl_core.common.child import ChildError, in_child
 from qpwl_core.common.files import FileError, read_json, write_json
-from qpwl_core.common.text import shown
-from ui.library.elsewhere import check_model
+from qpwl_core.common.text import size
+from ui.library.elsewhere import FILES, take_in
 from ui.library.jobs import remove_folder
 from ui.library.models import SAID, Entry
 from ui.library.totals import PRIVATE, Private
 from ui.visitors.who import is_mine
-
-FILES = ("card.json", "model.safetensors", "gallery.safetensors")
-PICKLED = (".pt", ".pth", ".pkl", ".pickle", ".ckpt", ".bin", ".joblib")
 
 
 def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str] = ()) -> Private:
@@ -33,18 +33,13 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str
     It is written into a folder of ours, loaded and used in another process: only what can be used is kept. A FileError
     says what is wrong. ``taken``: titles that it may not have.
     """
-    parts = _parts(files)
-    for name in FILES[:2]:
-        if name not in parts:
-            raise FileError(f"{name} is missing: a model is card.json and model.safetensors, and gallery.safetensors "
-                            "where there is one")
+    contents = [(name, np.frombuffer(file.read(LARGEST + 1), np.uint8)) for name, file in files]
+    check_room(runs, sum(content.nbytes for _, content in contents))
     name = secrets.token_hex(6)
     folder, place = runs / f".upload-{name}", runs / PRIVATE / name
     try:
         folder.mkdir(parents=True)
-        for part, content in parts.items():
-            (folder / part).write_bytes(content)
-        in_child(check_model, folder)
+        in_child(take_in, contents, folder, LARGEST)
         card = read_json(folder / "card.json")
         fixed = ("format", "version", "config", "recipe", "length", "sha256", "versions")
         said = {key: card[key] for key, kind in SAID.items() if isinstance(card.get(key), kind) and _sound(card[key])}
@@ -59,6 +54,20 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     return Private(place)
+
+
+def check_room(runs: Path, new: int) -> None:
+    """Refuse where all uploaded models, private and shared, would take more of the disk than they may."""
+    there = 0
+    for card in (*runs.glob("*/card.json"), *runs.glob(f"{PRIVATE}/*/card.json")):
+        try:
+            if card.parent.parent.name == PRIVATE or read_json(card).get("kind") == "uploaded":
+                there += sum(path.stat().st_size for path in card.parent.iterdir())
+        except (FileError, OSError, AttributeError):
+            continue                                         # being made or deleted
+    if there + new > MODELS_BYTES:
+        raise FileError(f"uploaded models of all visitors may have {size(MODELS_BYTES)} together, and there is no room "
+                        f"for {size(new)} more: delete one first")
 
 
 def share(private: Private, runs: Path, owner: str = "") -> str:
@@ -124,56 +133,6 @@ def _ours(entry: Entry) -> None:
         raise FileError("it ships with QP-WL Lab and stays as it is")
     if not is_mine(entry.folder):
         raise FileError("it is somebody else's and stays as it is")
-
-
-def _parts(files: list[tuple[str, BinaryIO]]) -> dict[str, bytes]:
-    """The files of a model by name, out of a .zip where it came in one; all bounded."""
-    if not files:
-        raise FileError("choose card.json and model.safetensors, or the .zip of a model")
-    parts: dict[str, bytes] = {}
-    for name, file in files:
-        _check_name(name)
-        found = _unpacked(name, file) if name.lower().endswith(".zip") else {name: file.read(LARGEST + 1)}
-        for part, content in found.items():
-            if part not in FILES:
-                raise FileError(f"{shown(part)} is no part of a model: those are {', '.join(FILES)}")
-            if part in parts:
-                raise FileError(f"{part} came twice: give one model at a time")
-            if not content:
-                raise FileError(f"{part} is empty")
-            parts[part] = content
-            if sum(map(len, parts.values())) > LARGEST:
-                raise FileError(f"this is larger than {LARGEST >> 20} MB, which no model of ours is")
-    return parts
-
-
-def _unpacked(name: str, file: BinaryIO) -> dict[str, bytes]:
-    """The files in a .zip, none read further than it may be large."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            members = [member for member in archive.infolist() if not member.is_dir()]
-            if len(members) > len(FILES):
-                raise FileError(f"{shown(name)} has {len(members)} files, and a model at most {len(FILES)}")
-            for member in members:
-                _check_name(member.filename)
-            found = {}
-            for member in members:
-                with archive.open(member) as packed_file:
-                    found[member.filename] = packed_file.read(LARGEST + 1)
-            return found
-    except FileError:
-        raise
-    except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, NotImplementedError, IndexError,
-            zipfile.zlib.error):
-        raise FileError(f"{shown(name)} is not a .zip file that can be read: it is truncated or damaged") from None
-
-
-def _check_name(name: str) -> None:
-    if name != PurePath(name).name or "\\" in name or name.startswith("."):
-        raise FileError(f"a file must have a plain name, without a path, not {shown(name)}")
-    if name.lower().endswith(PICKLED):
-        raise FileError(f"{shown(name)} is a pickled model, and opening one runs whatever code is in it: QP-WL Lab "
-                        "reads card.json and model.safetensors only")
 
 
 def _sound(value, depth: int = 0) -> bool:

@@ -14,15 +14,16 @@ import numpy as np
 import streamlit as st
 
 from qpwl_core.common.bounds import DRAWINGS as MOST_DRAWINGS
+from qpwl_core.common.child import in_child
 from qpwl_core.common.text import counted
 from qpwl_core.data.capture import Capture, recordings_of
 from qpwl_core.data.formats.writers import put_csv, put_npz
 from qpwl_core.data.recordings import Recordings
-from qpwl_core.desk.claims import Rule, calibration_rule, from_nought
+from qpwl_core.desk.claims import Rule
 from qpwl_core.desk.space import gallery_embeddings
 from qpwl_core.models.gallery import Gallery, build_gallery
-from qpwl_core.models.methods import METHODS
-from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of, open_desk
+from ui.library import elsewhere
+from ui.library.models import Entry, distinct_titles, entries, gallery_at, gallery_of, model_of, open_desk, worked
 from ui.shell.frame import KEPT
 
 LEAST_SECONDS, LEAST_PATH = 0.35, 60.0       # of a signature; pixels of ink
@@ -140,7 +141,9 @@ def seen_by(entry: Entry, drawings: list[Drawing]) -> Gallery:
     for drawing in drawings:
         if (checksum, drawing.token) not in kept:
             recordings = recordings_of([drawing.capture], ["you"])
-            kept[checksum, drawing.token] = build_gallery(model_of(entry), recordings)
+            kept[checksum, drawing.token] = (         # what ships is known to be quick, what somebody brought is not
+                build_gallery(model_of(entry), recordings) if entry.kind == "ships" else
+                in_child(elsewhere.built, str(entry.folder), recordings))
     parts = [kept[checksum, drawing.token] for drawing in drawings]
     return join(*parts)
 
@@ -161,14 +164,7 @@ def rule_for(entry: Entry, enrolled: int, n: int, own: bool, points: int | None,
 @st.cache_data(max_entries=256, show_spinner=False)
 def _rule(folder: str, checksum: str, enrolled: int, n: int, own: bool, points: int | None, p: float) -> Rule:
     part = gallery_at(folder, checksum).part("calibration", forgeries=True)
-    distances = from_nought(part.distances(None, points, p), METHODS[part.method].distance)
-    for count in range(enrolled, 0, -1):
-        try:
-            return calibration_rule(distances, part.subjects, part.imitates, part.stimuli, enrolled=count, n=n, own=own)
-        except ValueError:
-            if count == 1:
-                raise
-    raise AssertionError("one of them was returned or raised")
+    return worked(part, elsewhere.rule, part, enrolled, n, own, points, p)
 
 
 def as_recordings(drawings: list[Drawing], name: str = "you", domain: str = "signature") -> Recordings:

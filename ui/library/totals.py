@@ -18,9 +18,12 @@ from qpwl_core.common.bounds import (
     PRIVATE_HOURS,
     UPLOADED_BYTES,
     UPLOADED_BYTES_SESSION,
+    UPLOADED_SHARE,
     VALUES_BYTES,
     VALUES_BYTES_SESSION,
+    VALUES_SHARE,
 )
+from qpwl_core.common.memory import machine_memory
 from qpwl_core.common.text import size
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
@@ -36,6 +39,16 @@ def bytes_of(recordings: Recordings) -> int:
     return sum(x.nbytes for x in recordings.sequences)
 
 
+def most_uploaded() -> int:
+    """Bytes of the files of all sessions, as the browsers sent them: of a small server less."""
+    return min(UPLOADED_BYTES, int(UPLOADED_SHARE * machine_memory()))
+
+
+def most_values() -> int:
+    """Bytes of what was read from them."""
+    return min(VALUES_BYTES, int(VALUES_SHARE * machine_memory()))
+
+
 def hold(new: Recordings, of_session: list[Recordings]) -> None:
     """Count an upload as kept, where it fits; it is let go when nobody refers to it any more."""
     with _guard:
@@ -43,8 +56,8 @@ def hold(new: Recordings, of_session: list[Recordings]) -> None:
         if mine + bytes_of(new) > VALUES_BYTES_SESSION:
             raise RecordingsError(f"a session keeps at most {size(VALUES_BYTES_SESSION)} of recordings, and with these "
                                   f"it would be {size(mine + bytes_of(new))}: remove some first")
-        if all_of_them + bytes_of(new) > VALUES_BYTES:
-            raise RecordingsError(f"this server keeps at most {size(VALUES_BYTES)} of uploaded recordings, of all "
+        if all_of_them + bytes_of(new) > most_values():
+            raise RecordingsError(f"this server keeps at most {size(most_values())} of uploaded recordings, of all "
                                   "visitors together, and these do not fit now: try again later, or a smaller file")
         _held.add(new)
 
@@ -82,6 +95,7 @@ def guard(runs: Path) -> bool:
             return files is not None
         files.guarded = True
         files.add_file = _bounded(files)
+        _bound_reading(files)
         sessions = server._session_mgr
         sessions.disconnect_session = _forgetting(sessions, server)
     sweep(runs)
@@ -100,11 +114,34 @@ def _bounded(files):
         new = len(file.data)
         if held.get(session_id, 0) + new > UPLOADED_BYTES_SESSION:
             raise HTTPException(413, f"files of one visitor may have {size(UPLOADED_BYTES_SESSION)} together")
-        if sum(held.values()) + new > UPLOADED_BYTES:
-            raise HTTPException(413, f"files of all visitors may have {size(UPLOADED_BYTES)} together: try again later")
+        if sum(held.values()) + new > most_uploaded():
+            raise HTTPException(413, f"files of all visitors may have {size(most_uploaded())} together: try again "
+                                     "later")
         add(session_id, file)
 
     return add_file
+
+
+def _bound_reading(files) -> None:
+    """A file that has come lies on disk until it is read: many at once are not read into memory beside each other."""
+    from starlette.datastructures import UploadFile
+    from starlette.exceptions import HTTPException
+
+    read, coming = UploadFile.read, [0]
+
+    async def bounded(self, size_wanted: int = -1) -> bytes:
+        new = (self.size or 0) if size_wanted < 0 else 0
+        there = sum(len(each.data) for kept in list(files.file_storage.values()) for each in list(kept.values()))
+        if there + coming[0] + new > most_uploaded():
+            raise HTTPException(413, f"files of all visitors may have {size(most_uploaded())} together: try again "
+                                     "later")
+        coming[0] += new
+        try:
+            return await read(self, size_wanted)
+        finally:
+            coming[0] -= new
+
+    UploadFile.read = bounded
 
 
 def _forgetting(sessions, server):

@@ -15,8 +15,9 @@ from qpwl_core.evaluation.bootstrap import Resampled, resample
 from qpwl_core.evaluation.trials import Trials, make_trials
 from qpwl_core.models.gallery import Gallery
 from qpwl_core.models.methods import METHODS
-from qpwl_core.transport.distances import pairwise_by
-from ui.library.models import Entry, computing, distances_of, gallery_of
+from ui.library import elsewhere
+from ui.library.models import Entry, distances_of, gallery_of, worked
+from ui.visitors.kept import kept
 
 ORDERS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 POINTS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64)
@@ -28,19 +29,7 @@ def part_of(folder: str, checksum: str, part: str) -> Gallery:
     return gallery_of(Entry("", "", Path(folder), {"sha256": checksum})).part(part)
 
 
-def distances_by(held: Gallery, measure: str, points: int | None, p: float, inner: bool):
-    """Distances of all sequences by any measure, on the same M + 2 values of each filter, or on the M inner ones.
-
-    d_p needs the whole function; ``inner`` is for the others, as QP-NPL of the paper has them. -> (n, n)
-    """
-    seen = held.embeddings(points)
-    if measure == "wasserstein":
-        return pairwise_by(measure, seen.values, seen.values, seen.levels, p).numpy()
-    values = seen.values[..., 1:-1] if inner else seen.values
-    return pairwise_by(measure, values, values, None, p).numpy()
-
-
-@st.cache_resource(max_entries=64, show_spinner=False)
+@kept
 def trials_by(folder: str, checksum: str, part: str, measure: str | None, points: int | None, p: float | None,
               inner: bool = True) -> Trials:
     """The trials of a gallery; ``measure`` None is the model's distance. Computed once for all; nobody changes them."""
@@ -50,9 +39,8 @@ def trials_by(folder: str, checksum: str, part: str, measure: str | None, points
     if measure is None:
         found = distances_of(folder, checksum, part, None, points, p)
     else:
-        with computing:
-            found = distances_by(held, measure, points, p, inner)
-    return make_trials(found, held.subjects, held.sources)
+        found = worked(held, elsewhere.distances_by, held, measure, points, p, inner)
+    return worked(held, make_trials, found, held.subjects, held.sources)
 
 
 @st.cache_data(max_entries=1024, show_spinner=False)
@@ -60,7 +48,7 @@ def resampled_by(folder: str, checksum: str, measure: str | None, points: int | 
                  inner: bool = True, n: int = 1) -> Resampled:
     """AUC of the test people with its interval over people."""
     trials = trials_by(folder, checksum, "test", measure, points, p, inner)
-    return resample({0: trials.scores[:, n - 1]}, RESAMPLES)
+    return worked(part_of(folder, checksum, "test"), resample, {0: trials.scores[:, n - 1]}, RESAMPLES)
 
 
 def over_p(folder: str, checksum: str, measure: str | None, points: int | None, n: int = 1) -> pd.DataFrame:

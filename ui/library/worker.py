@@ -20,7 +20,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from qpwl_core.common.bounds import STUCK, TRAINING_SHARE
-from qpwl_core.common.memory import limit_memory, machine_memory
+from qpwl_core.common.memory import first_to_go, limit_memory, machine_memory
 from qpwl_core.training.cluster import ClusterError
 from ui.library.elsewhere import on_cluster
 from ui.library.job import COPY, SENT, find, last_word, sentence, state_of, write_state
@@ -271,6 +271,7 @@ def main(folder: Path) -> None:
     try:
         worker.tell(state="running", note="reading the recordings", pid=os.getpid())
         step_back(19 if in_class() else 5)
+        first_to_go()
         if address := os.environ.get("QPWL_DASK"):
             from ui.library.worker import trained_there  # by its name: this module is the program
 

@@ -10,21 +10,22 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from qpwl_core.evaluation import protocol
 from qpwl_core.evaluation.bootstrap import fmr_interval, subject_intervals, too_few_people
 from qpwl_core.evaluation.explain import match_by_filter
-from qpwl_core.evaluation.metrics import cmc, det, mean_roc, smallest_rate, threshold_at_fmr
-from qpwl_core.evaluation.trials import RATES, Trials, auc_by_n, error_rates
+from qpwl_core.evaluation.metrics import cmc, smallest_rate, threshold_at_fmr
+from qpwl_core.evaluation.trials import RATES, Trials, summed_up
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
 from qpwl_core.study.palette import look_of
-from ui.library.models import Entry, distances_of, distinct_titles, entries, gallery_of
+from ui.library import elsewhere
+from ui.library.models import Entry, distances_of, distinct_titles, entries, gallery_of, worked
 from ui.library.tuning import part_of, trials_by
 from ui.shell.controls import choose_p
 from ui.shell.frame import KEPT
 from ui.shell.palette import DASHES
 from ui.shell.text import plain
 from ui.shell.words import help_for
+from ui.visitors.kept import kept
 
 TARGETS = (0.001, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3)                   # false match rates to aim at
 
@@ -123,41 +124,41 @@ def _trials(folder: str, checksum: str, points: int | None, p: float | None, par
     return trials_by(folder, checksum, part, None, points, p)
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def summary_of(key: tuple, n: int) -> tuple:
     """AUC over n, the error rates, the mean ROC curve and the DET curve of one model, kept for whoever asks next."""
-    trials = _trials(*key, "test")
-    return auc_by_n(trials), error_rates(trials, n), mean_roc(trials.repeats(n)), det(*trials.of(n))
+    return worked(_gallery_part(key, "test"), summed_up, _trials(*key, "test"), n)
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def intervals_of(key: tuple, n: int) -> dict:
     """Confidence intervals of what can be measured of one model: the slowest of all, kept for whoever asks next."""
     scores, rates = _trials(*key, "test").scores[:, n - 1], summary_of(key, n)[1]
-    return subject_intervals(scores, [rate for rate in RATES if rates[rate] is not None])
+    return worked(_gallery_part(key, "test"), subject_intervals, scores,
+                  [rate for rate in RATES if rates[rate] is not None])
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def fractions_of(key: tuple, n: int) -> tuple:
     """Accuracy and imposter AUC over the fraction enrolled (tidy, with standard errors), and the CMC of every draw."""
-    (folder, checksum, points, p), trials = key, _trials(*key, "test")
-    subjects = _gallery_part(key, "test").subjects
+    (folder, checksum, points, p), trials, held = key, _trials(*key, "test"), _gallery_part(key, "test")
     distances, groups = distances_of(folder, checksum, "test", None, points, p), trials.drawn.groups
-    identified, unknown = (protocol.summarise(scenario(distances, subjects, n=n, groups=groups))
-                           for scenario in (protocol.identification, protocol.imposters))
+    identified, unknown = worked(held, elsewhere.over_fractions, distances, held.subjects, n, groups)
     return identified, unknown, np.stack([cmc(scores) for scores in trials.scores[:, n - 1]])
 
 
-@st.cache_data(max_entries=64, show_spinner=False)
+@kept
 def filters_of(key: tuple, n: int, repeat: int) -> np.ndarray:
     """What each filter adds to d_j(n) of everyone to everyone, in one draw. (S, S, K)"""
-    return match_by_filter(_gallery_part(key, "test"), _trials(*key, "test"), n, repeat, *key[2:])
+    held = _gallery_part(key, "test")
+    return worked(held, match_by_filter, held, _trials(*key, "test"), n, repeat, *key[2:])
 
 
 @st.cache_data(max_entries=256, show_spinner=False)
 def promised_fmr(key: tuple, n: int, threshold: float) -> tuple[float, float]:
     """The interval of the false match rate that a threshold set on the calibration people can promise."""
-    return fmr_interval(_trials(*key, "calibration").scores[:, n - 1], threshold)
+    scores = _trials(*key, "calibration").scores[:, n - 1]
+    return worked(_gallery_part(key, "calibration"), fmr_interval, scores, threshold)
 
 
 def tell_promise(models: list[Compared], n: int, thresholds: dict[str, float], target: float) -> dict[str, tuple]:

@@ -10,6 +10,7 @@ from ui.matching.compared import choose_models, models_and_settings
 from ui.shell.controls import try_presets
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.presenter import presenter_switch, presenting
+from ui.shell.refusals import in_a_sentence
 from ui.shell.words import glossary, why_aucs_differ
 
 
@@ -30,6 +31,7 @@ def show_page(title: str, question: str, key: str, views: dict[str, tuple[str, C
         return
 
     @st.fragment
+    @in_a_sentence()
     def explore() -> None:
         """All that follows n, p, M and the threshold; of the page only this is drawn again."""
         row = st.container(horizontal=True, gap="medium", vertical_alignment="bottom")
@@ -49,6 +51,7 @@ def show_page(title: str, question: str, key: str, views: dict[str, tuple[str, C
 
 
 @st.fragment
+@in_a_sentence()
 def on_stage(present: Callable) -> None:
     """Before an audience: the question and its picture first, what can be set folded away below them."""
     stage, below = st.container(), st.expander("Models, n, p and M", icon=":material/tune:")

@@ -8,16 +8,19 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.child import ChildError
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.evaluate import further_scenarios
-from qpwl_core.evaluation.forgeries import KINDS, eer_interval, forged_scores, forgery_trials
+from qpwl_core.evaluation.forgeries import forged_scores
 from qpwl_core.models.methods import METHODS
-from ui.library.models import Entry, computing, entries, gallery_of
+from ui.library import elsewhere
+from ui.library.models import Entry, entries, gallery_of, worked
 from ui.library.tuning import trials_by
 from ui.matching import verification_figures as figures
 from ui.matching.compared import Compared, choose_focus
 from ui.shell.charts import chart, table
 from ui.shell.frame import KEPT
+from ui.visitors.kept import kept
 
 TRIED = "those who tried"
 ASK = "No forgery is in the galleries of these models: nobody tried. Models for signatures have people who did."
@@ -29,33 +32,35 @@ def has_forgeries(model: Compared) -> bool:
     return bool(gallery_of(model.entry).part("test", forgeries=True).is_forgery.any())
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def tried_at(key: tuple, n: int, draw: int | None) -> np.ndarray:
     """d_j(n) of forgeries against the person they imitate, in one draw or in all. -> (trials,)"""
     folder, checksum, points, p = key
     trials = trials_by(folder, checksum, "test", None, points, p)
     everything = _gallery(key).part("test", forgeries=True)
-    with computing:
-        forged = everything.select(everything.is_forgery)
-        distances = forged.distances(None, points, p, _gallery(key).part("test"))
+    forged = everything.select(everything.is_forgery)
+    distances = worked(everything, elsewhere.distances_between, forged, _gallery(key).part("test"), points, p)
     return forged_scores(distances, forged.imitates, trials.drawn, n, draw)
 
 
-@st.cache_resource(max_entries=16, show_spinner=False)
+@kept
 def _everything(key: tuple) -> np.ndarray:
     """Distances between all sequences of the test people and the forgeries of them; nobody changes them. -> (n, n)"""
-    with computing:
-        found = _gallery(key).part("test", forgeries=True).distances(None, *key[2:])
+    held = _gallery(key).part("test", forgeries=True)
+    found = worked(held, elsewhere.distances, held, None, *key[2:])
     found.flags.writeable = False
     return found
 
 
-@st.cache_data(max_entries=128, show_spinner=False)
+@kept
 def attempts(key: tuple, enrolled: int) -> list:
     """The trials of every repeat with so many enrolled of the first session; empty where too few people have that."""
     held = _gallery(key).part("test", forgeries=True)
     try:
-        return forgery_trials(_everything(key), held.subjects, held.imitates, held.stimuli, enrolled=enrolled)
+        return worked(held, elsewhere.forgery_trials, _everything(key), held.subjects, held.imitates, held.stimuli,
+                      enrolled)
+    except ChildError:
+        raise
     except ValueError:
         return []
 
@@ -64,11 +69,7 @@ def attempts(key: tuple, enrolled: int) -> list:
 def errors_of(key: tuple, enrolled: int, normalised: bool) -> dict:
     """EER of each kind, mean over repeats, with its interval over people, None of both together. -> (eer, low, high)"""
     repeated = [each.normalised() if normalised else each for each in attempts(key, enrolled)]
-    found = {}
-    for kind in KINDS:
-        eer = float(np.mean([metrics.eer(each.genuine, each.against(kind)) for each in repeated]))
-        found[kind] = eer, *((None, None) if kind == "mixed" else eer_interval(repeated, kind))
-    return found
+    return worked(_gallery(key).part("test", forgeries=True), elsewhere.forgery_errors, repeated)
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
@@ -77,7 +78,8 @@ def days_of(key: tuple) -> dict:
     held = _gallery(key).part("test")
     distances = _everything(key)
     genuine = ~_gallery(key).part("test", forgeries=True).is_forgery
-    return further_scenarios(distances[np.ix_(genuine, genuine)], held.subjects, held.sources, 0, held.stimuli)[0]
+    return worked(held, further_scenarios, distances[np.ix_(genuine, genuine)], held.subjects, held.sources, 0,
+                  held.stimuli)[0]
 
 
 def those_who_tried(models: list[Compared], n: int, draw: int | None) -> None:

@@ -8,6 +8,7 @@ from ui.library.models import choose_model, entries
 from ui.quantile_layer import views
 from ui.quantile_layer.samples import SOURCES, choose_samples, mixture, try_this, walker
 from ui.shell.frame import KEPT, setup_page
+from ui.shell.refusals import in_a_sentence
 from ui.shell.text import plain
 from ui.shell.words import glossary
 
@@ -31,6 +32,7 @@ def show() -> None:
     glossary("Q̂", "Q̃", "Q̄", "M", "p")
 
     @st.fragment
+    @in_a_sentence()
     def explore() -> None:
         """All that follows the samples, M and p; of the page only this is drawn again."""
         view = st.segmented_control("View", list(VIEWS), default="Samples to quantiles", required=True, key="ql_view",

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import streamlit as st
-import torch
 
 from qpwl_core.common.bounds import LINK_LENGTH as LINK
 from qpwl_core.common.bounds import TYPED as MOST
 from qpwl_core.common.bounds import TYPED_NUMBER as LARGEST
-from qpwl_core.common.files import FileError
+from qpwl_core.common.child import in_child
 from qpwl_core.models.methods import METHODS
 from qpwl_core.transport.toy_samples import SHAPES, Bump, draw_again, draw_mixture
+from ui.library import elsewhere
 from ui.library.data import recordings_of
 from ui.library.models import Entry, entries, gallery_of, model_of
 from ui.shell.controls import choose_person
@@ -74,15 +74,10 @@ def walker(wanted: Entry | None) -> Entry | None:
 
 
 @st.cache_data(max_entries=64, show_spinner=False)
-def _walk_filters(folder: str, checksum: str, person: str, _model) -> tuple[list[np.ndarray], list[str]]:
+def _walk_filters(folder: str, checksum: str, person: str, ships: bool, _model) -> tuple[list[np.ndarray], list[str]]:
     """What the network makes of a person's walks: a list of filters (K, T'), and what each walk was."""
-    seen, _ = _model.recipe.cut(recordings_of(WALKS).select(subjects=person))
-    filters = []
-    with torch.inference_mode():
-        for sequence in seen.sequences:
-            x = torch.from_numpy(sequence.T.copy())[None]                    # (1, D, T)
-            filters.append(_model.embedder.network(x, torch.tensor([x.shape[2]]))[0][0].double().numpy())
-    return filters, [f"{i + 1} · {name}" for i, name in enumerate(seen.stimuli.tolist())]
+    walks = recordings_of(WALKS).select(subjects=person)
+    return elsewhere.filters_over_time(_model, walks) if ships else in_child(elsewhere.filters_of_model, folder, walks)
 
 
 def try_this(states: dict[str, dict]) -> None:
@@ -115,8 +110,8 @@ def choose_samples(source: str, model: Entry | None, which: int = 0) -> Samples:
         if entry is not None:
             return _walked(which, entry) if source == "Walk" else _redrawn(which, entry)
         problem = "No model is at hand whose filters could be shown. Train one, it takes a minute."
-    except FileError as error:
-        problem = f"This model cannot be read: {plain(error)}."
+    except ValueError as error:
+        problem = f"This model cannot be used here: {plain(error)}."
     if which == 0:
         st.info(f"{problem} Until then, here is a drawn mixture.", icon=":material/model_training:")
         st.page_link("pages/train.py", label="Train a model", icon=":material/play_arrow:")
@@ -141,7 +136,7 @@ def _walked(which: int, entry: Entry) -> Samples:
     left, middle, right = st.columns(3)
     with left:
         person = choose_person("Person", people, _key("person", which), index=which)
-    filters, names = _walk_filters(str(entry.folder), entry.card["sha256"], person, model)
+    filters, names = _walk_filters(str(entry.folder), entry.card["sha256"], person, entry.kind == "ships", model)
     with middle:
         walk = names.index(pick("Walk", names, _key("walk", which)))
     with right:

@@ -10,6 +10,7 @@ from pathlib import Path
 import streamlit as st
 from streamlit.runtime.pages_manager import PagesManager
 
+from ui.shell.refusals import in_a_sentence
 from ui.visitors.classroom import in_class
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -47,7 +48,8 @@ def run_framed() -> None:
     framed.yes = True
     app_has_run.set()
     try:
-        navigation().run()
+        with in_a_sentence():
+            navigation().run()
     finally:
         framed.yes = False
         set_modules_aside()

@@ -11,6 +11,7 @@ from ui.library.signatures import book, choose_signature_model
 from ui.shell.controls import WIDE, choose_p, choose_points
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.presenter import presenter_switch, presenting
+from ui.shell.refusals import in_a_sentence
 from ui.shell.text import plain
 from ui.sign.judging import Settings
 from ui.sign.keep import show_keep
@@ -37,6 +38,7 @@ def show() -> None:
         return
 
     @st.fragment
+    @in_a_sentence()
     def walk() -> None:
         """All of it: a drawing runs only this again."""
         if presenter:
