@@ -1,11 +1,11 @@
 """The server under a limit of memory, visited by people who mean no good: ``python -m scripts.limited_server``.
 
 Real web-socket clients of Streamlit's messages, many at once, against the app in a process that may have 3 GB of
-address space: recordings whose training would need many gigabytes (seen: 8 long sequences), files of the most sequences, people
-and channels there may be, or more; a model whose gallery is as large as one may be, and one of the largest network;
-bombs in a .zip; files of 200 MB side by side; every setting of every page as far as it goes, and links that say
-anything. Meanwhile somebody else opens pages and uses them. Told are what each visitor was refused, how long the others
-waited, every page that ended in an error, and whether the server lives.
+address space: recordings whose training would need many gigabytes (seen: 8 long sequences), files of the most
+sequences, people and channels there may be, or more; a model whose gallery is as large as one may be, and one of a
+large network; bombs in a .zip; files of 200 MB side by side; every setting of every page as far as it goes, and links
+that say anything. Meanwhile somebody else opens pages and uses them. Told are what each visitor was refused, how long
+the others waited, every page that ended in an error, and whether the server lives.
 
     python -m scripts.limited_server [--seed 0] [--limit 3] [--only NAME …]
 """
@@ -41,7 +41,8 @@ from tests.support.views import LINKS, PAGES
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = sorted({key for path in (ROOT / "ui").rglob("*.py") for key in re.findall(r'key="([\w-]+)"', path.read_text())})
 ODD = ("", "-1", "0", "1e308", "nan", "inf", "99999999999999999999", "../../etc/passwd", "%00", "own:../../x",
-       "a" * 4000, "<script>alert(1)</script>", "[1,2,3]", "true", "None", "\ud7ff", "1.5", "--", "'; DROP TABLE people; --")
+       "a" * 4000, "<script>alert(1)</script>", "[1,2,3]", "true", "None", "\ud7ff", "1.5", "--", "'; DROP TABLE x; --")
+SIX = [f"p{i // 2}" for i in range(12)]
 WORST = ("train_filters=512&train_layers=32&train_kernel=31&train_pairs=256&train_points=256&train_p=16.0"
          "&train_iterations=100000")
 
@@ -68,15 +69,15 @@ def noise(*shape: int) -> np.ndarray:
 
 
 def long() -> bytes:
-    """The seen case: an ordinary file of 8 long sequences."""
-    values = noise(2_000_000, 2)
-    return npz(Recordings([values[i:] for i in range(8)], [f"p{i // 2}" for i in range(8)], ("a", "b"), 100.0))
+    """The seen case: an ordinary file of a few long sequences, of as many people as a training needs."""
+    values = noise(1_500_000, 2)
+    return npz(Recordings([values[i:] for i in range(12)], SIX, ("a", "b"), 100.0))
 
 
 def pen() -> bytes:
     """Signatures of hours."""
     values = np.abs(noise(1_000_000, 3))
-    return npz(Recordings([values[i:] for i in range(8)], [f"p{i // 2}" for i in range(8)], ("x", "y", "down"), 100.0,
+    return npz(Recordings([values[i:] for i in range(12)], SIX, ("x", "y", "down"), 100.0,
                           info={"domain": "signature"}))
 
 
@@ -88,13 +89,13 @@ def many(people: int, each: int) -> bytes:
 
 def wide() -> bytes:
     """As many channels as there may be."""
-    return npz(Recordings([noise(60, bounds.CHANNELS)] * 24, [f"p{i // 6}" for i in range(24)],
+    return npz(Recordings([noise(60, bounds.CHANNELS)] * 24, [f"p{i // 3}" for i in range(24)],
                           [f"c{i}" for i in range(bounds.CHANNELS)], 20.0))
 
 
 def slow() -> bytes:
     """A rate at which a second takes a quarter of an hour."""
-    return npz(Recordings([noise(4000, 8)] * 12, [f"p{i // 3}" for i in range(12)], [f"c{i}" for i in range(8)],
+    return npz(Recordings([noise(4000, 8)] * 24, [f"p{i // 3}" for i in range(24)], [f"c{i}" for i in range(8)],
                           bounds.SLOWEST))
 
 

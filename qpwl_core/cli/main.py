@@ -12,15 +12,16 @@ import sys
 from pathlib import Path
 
 from qpwl_core.cli import data, desk, models, study  # noqa: F401  (a module registers its commands)
-from qpwl_core.cli.registry import COMMANDS, check_options
+from qpwl_core.cli.registry import COMMANDS, check_options, said_range
 from qpwl_core.common.plugins import add_plugins
+from qpwl_core.common.text import sentence
 
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
     def error(self, message):
-        self.exit(2, f"{self.prog}: {message} (--help shows the arguments)\n")
+        self.exit(2, f"{self.prog}: {sentence(message)} (--help shows the arguments)\n")
 
 
 def parser() -> Parser:
@@ -34,7 +35,8 @@ def parser() -> Parser:
         assert run.__doc__, "the docstring of a command is its help"
         sub = chosen.add_parser(name, help=run.__doc__.splitlines()[0], description=run.__doc__)
         for names, options in arguments:
-            sub.add_argument(*names, **options)
+            stated = said_range(names[0].lstrip("-").replace("-", "_")) if options.get("type") else ""
+            sub.add_argument(*names, **options | {"help": options.get("help", "") + stated})
     return top
 
 
@@ -74,7 +76,7 @@ def _failed(error) -> int:
         sys.stdout.flush()
     except (OSError, AttributeError):        # a full disk, a closed output: that may be the very error
         _discard_output()
-    print("qpwl_core:", " ".join(text.split()), file=sys.stderr)
+    print("qpwl_core:", sentence(text, 1000), file=sys.stderr)
     return 2
 
 

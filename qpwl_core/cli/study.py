@@ -40,6 +40,9 @@ def study(args):
 
     parts = ("tries",) if args.tune else tuple(args.parts or ()) or None
     cells, failures = planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants), []
+    if args.variants:
+        for cell in cells:
+            _ = cell.config                                  # says what is wrong with a variant
     if args.list:
         _print_list(cells, args.out)
         return

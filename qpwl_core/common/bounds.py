@@ -69,6 +69,13 @@ PIECES = 64                    # of all storeys of a pyramid: each multiplies th
 SETTING = 1e30                 # the largest number in a Config: beyond, float32 overflows
 JSON_BYTES = 16 * 2**20        # of a card, a config or a state: the largest of ours has 100 kB
 
+# --- the command line: what its numbers may be, beside those of networks above
+SIMULATED = 10_000             # people that are simulated: a gigabyte
+OPTIONS: dict[str, tuple[float, float]] = {
+    "p": (1.0, 1000.0),                        # beyond, the largest difference alone counts, to all digits
+    "learning_rate": (1e-12, 1000.0), "penalty": (0.0, 1e6), "crop": (0.0, 1e6), "channel_dropout": (0.0, 0.999),
+    "validation": (0.001, 0.999), "forgery_weight": (1e-6, 1e6), "fmr": (1e-6, 0.999), "threshold": (-1e30, 1e30)}
+
 # --- the enrolment desk
 PERSON_LENGTH = 80             # characters of a name: it must fit a line
 ENROLLED_SEQUENCES = 1000      # of one person: each is compared with whoever comes
@@ -79,7 +86,7 @@ VISITORS = 300                 # of one class: a lecture hall
 # --- galleries
 GALLERY_SEQUENCES = 3000       # every page compares all with all: 36 MB of distances, and keeps some of those
 GALLERY_PARTS = 2**30          # sequences² · filters: what each filter adds to every distance between people
-GALLERY_WORK = 2**36           # sequences² · filters · levels: a minute of one core
+GALLERY_WORK = 2**34           # sequences² · filters · levels: fifteen seconds of one core; ours have 2**29
 GALLERY_PEOPLE = 200           # of a part: an interval compares each with every pair of others, people³ numbers
 PICTURE_SEQUENCES = 600        # whose pairs, 180,000 of them, are drawn and ranked filter by filter
 GALLERY_HERE = 2**31           # work up to which distances are computed in the server: a second or two
@@ -133,8 +140,9 @@ def within(name: str, value, least, most) -> str | None:
     """What is wrong with a number that must lie between two, None where nothing is."""
     if least <= value <= most:                       # NaN lies nowhere
         return None
-    return f"{name} must be from {_said(least)} to {_said(most)}, not {quoted(value)}"
+    return f"{name} must be from {said(least)} to {said(most)}, not {quoted(value)}"
 
 
-def _said(number) -> str:
+def said(number) -> str:
+    """A bound, for people."""
     return f"{number:,}" if isinstance(number, int) else f"{number:g}"

@@ -33,8 +33,8 @@ def add_plugins(paths: list[str]) -> None:
     """Name plugins for this process and those it starts."""
     given = [str(Path(path).absolute()) for path in paths]
     for path in given:
-        if not Path(path).is_file():
-            raise ValueError(f"--plugin must name a Python file, and {path} is none")
+        if not Path(path).is_file() or Path(path).suffix != ".py":
+            raise ValueError(f"--plugin must name a Python file (.py), and {path} is none")
     os.environ[VARIABLE] = os.pathsep.join([*filter(None, [os.environ.get(VARIABLE)]), *given])
 
 

@@ -7,6 +7,8 @@ import torch
 from qpwl_core.common.text import quoted
 from qpwl_core.training import processes
 
+KINDS = ("cpu", "cuda", "mps", "xpu")            # PyTorch has others, of which some hold no values at all
+
 
 def device_of(name: str) -> torch.device:
     """``auto`` is CUDA, else MPS, else the CPU."""
@@ -14,6 +16,8 @@ def device_of(name: str) -> torch.device:
         name = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         device = processes.device_of_process(torch.device(name))
+        if device.type not in KINDS:
+            raise RuntimeError("nothing can be computed there")
         torch.empty(1, device=device)
         return device
     except (RuntimeError, AssertionError) as error:

@@ -29,6 +29,7 @@ from ui.library.job import last_word
 
 CONFIG = tiny_config(iterations=300, validate_every=100)
 ENDLESS = replace(CONFIG, iterations=10**6)
+SHORT = replace(CONFIG, iterations=6, validate_every=3)
 PEOPLE = tiny_recordings(people=12, each=7)
 
 
@@ -288,6 +289,62 @@ def test_a_killed_scheduler_is_followed_by_another_one(runs):
     jobs.stop(first)
     assert until(second, ended).state == "finished"
     assert read_json(runs / scheduler.MEMORY)["pid"] != pid
+
+
+def test_a_suspended_scheduler_is_ended_and_another_one_goes_on(runs):
+    first = until(start(runs, ENDLESS), learning)
+    pid, worker = read_json(runs / scheduler.MEMORY)["pid"], first.now["pid"]
+    os.kill(pid, signal.SIGSTOP)
+    second = start(runs, SHORT)
+    os.kill(worker, signal.SIGSTOP)                              # and what it watches, too
+    ends = time.monotonic() + 60
+    while read_json(runs / scheduler.MEMORY)["pid"] == pid and time.monotonic() < ends:
+        scheduler.wake(runs, silence=1.0)                        # pages that show jobs do so
+        time.sleep(0.2)
+    assert read_json(runs / scheduler.MEMORY)["pid"] != pid
+    assert not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    os.kill(worker, signal.SIGKILL)                              # the watchdog would in a minute
+    assert until(second, ended).state == "finished"
+    assert jobs.find(runs, first.id).state == "interrupted"
+
+
+def worked(job, code: str) -> subprocess.CompletedProcess:
+    """The process of a job, with something done to it first; it must end by itself."""
+    begin = ("import os, resource, sys, time\nfrom pathlib import Path\nimport ui.library.worker as worker\n"
+             f"folder = Path({str(job.folder)!r})\n")
+    return subprocess.run([sys.executable, "-c", f"{begin}{code}\nworker.main(folder)"], cwd=ROOT, timeout=120,
+                          capture_output=True, text=True, check=False)
+
+
+def test_a_step_without_end_is_ended_by_the_watchdog(runs, monkeypatch):
+    """It still shows signs of life: a thread of it listens, and the step hangs."""
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    job = start(runs, ENDLESS)
+    worked(job, "worker.STUCK = 1.0\nworker.train_one = lambda at_work: time.sleep(600)")
+    job = jobs.find(runs, job.id)
+    assert job.state == "failed"
+    assert "One step took longer than" in job.now["note"]
+    assert not job.has_copy
+    assert not scheduler.held(job.folder / "lock")
+
+
+def test_a_full_disk_met_while_told_to_stop_frees_the_lock_and_the_queue(runs, monkeypatch):
+    """From the third step on nothing more can be written, by the system's own limit, and somebody asks for a stop."""
+    monkeypatch.setattr(jobs, "wake", lambda runs: None)
+    first, second = start(runs, ENDLESS), start(runs, SHORT)
+    done = worked(first, """
+look = worker.Worker.check
+def check(self):
+    if self.now.get("step", 0) >= 3:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+        (self.folder / "stop").touch()
+    look(self)
+worker.Worker.check = check""")
+    assert done.returncode == 0
+    assert not scheduler.held(first.folder / "lock")
+    assert jobs.find(runs, first.id).state in ("interrupted", "stopped", "failed")
+    scheduler.schedule(runs)
+    assert jobs.find(runs, second.id).state == "finished"
 
 
 def test_a_full_disk_ends_it_in_a_sentence(runs, monkeypatch):

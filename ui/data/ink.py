@@ -49,7 +49,8 @@ def ink(recordings: Recordings, i: int, key: str) -> None:
     """Sequence i as it was written, its speed as colour; where the pen was up nothing is drawn."""
     if len(recordings.sequences[i]) > DRAWN_SAMPLES:
         st.caption(f"The first {DRAWN_SAMPLES:,} samples of {len(recordings.sequences[i]):,}.")
-    first = replace(recordings.select(index=[i]), sequences=[recordings.sequences[i][:DRAWN_SAMPLES]])
+    first = replace(recordings.select(index=[i]), sequences=[recordings.sequences[i][:DRAWN_SAMPLES]],
+                    imitates=None)
     strokes = strokes_of(first, 0)
     drawn = [(stroke.x, stroke.y, stroke.speed) for stroke in strokes]
     chart(figure_of(drawn, "speed"), key, f"Ink of {len(strokes)} strokes, coloured by speed",

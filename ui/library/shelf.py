@@ -34,6 +34,8 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str
     says what is wrong. ``taken``: titles that it may not have.
     """
     contents = [(name, np.frombuffer(file.read(LARGEST + 1), np.uint8)) for name, file in files]
+    if any(content.nbytes > LARGEST for _, content in contents):
+        raise FileError(f"this is larger than {LARGEST >> 20} MB, which no model of ours is")
     check_room(runs, sum(content.nbytes for _, content in contents))
     name = secrets.token_hex(6)
     folder, place = runs / f".upload-{name}", runs / PRIVATE / name

@@ -11,12 +11,14 @@ from pathlib import Path
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.bounds import GALLERY_HERE, PEOPLE_HERE
+from qpwl_core.common.child import ChildError
 from qpwl_core.evaluation.bootstrap import Resampled, resample
 from qpwl_core.evaluation.trials import Trials, make_trials
 from qpwl_core.models.gallery import Gallery
 from qpwl_core.models.methods import METHODS
 from ui.library import elsewhere
-from ui.library.models import Entry, distances_of, gallery_of, worked
+from ui.library.models import Entry, distances_of, gallery_of, light, worked
 from ui.visitors.kept import kept
 
 ORDERS = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
@@ -53,6 +55,7 @@ def resampled_by(folder: str, checksum: str, measure: str | None, points: int | 
 
 def over_p(folder: str, checksum: str, measure: str | None, points: int | None, n: int = 1) -> pd.DataFrame:
     """AUC over p, with its interval over people: p, auc, low, high."""
+    _check_quick(folder, checksum)
     return _curve("p", [(p, resampled_by(folder, checksum, measure, points, p, True, n)) for p in ORDERS])
 
 
@@ -66,7 +69,16 @@ def without_p(folder: str, checksum: str, measure: str | None, points: int | Non
 def over_points(folder: str, checksum: str, measure: str | None, p: float | None, inner: bool = True,
                 n: int = 1) -> pd.DataFrame:
     """AUC over M even levels, with its interval over people: M, auc, low, high."""
+    _check_quick(folder, checksum)
     return _curve("M", [(m, resampled_by(folder, checksum, measure, m, p, inner, n)) for m in POINTS])
+
+
+def _check_quick(folder: str, checksum: str) -> None:
+    """A curve compares all with all twenty times: where once leaves the server, nobody waits for twenty."""
+    held = part_of(folder, checksum, "test")
+    if not light(held):
+        raise ChildError(f"a curve compares all {len(held):,} test sequences with all, for each of its points, and "
+                         f"sequences² · filters · levels may be {GALLERY_HERE:,} for that, people {PEOPLE_HERE}")
 
 
 def has_order(entry: Entry) -> bool:

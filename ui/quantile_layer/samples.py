@@ -10,7 +10,8 @@ import streamlit as st
 from qpwl_core.common.bounds import LINK_LENGTH as LINK
 from qpwl_core.common.bounds import TYPED as MOST
 from qpwl_core.common.bounds import TYPED_NUMBER as LARGEST
-from qpwl_core.common.child import in_child
+from qpwl_core.common.child import ChildError, in_child
+from qpwl_core.common.files import FileError
 from qpwl_core.models.methods import METHODS
 from qpwl_core.transport.toy_samples import SHAPES, Bump, draw_again, draw_mixture
 from ui.library import elsewhere
@@ -110,7 +111,9 @@ def choose_samples(source: str, model: Entry | None, which: int = 0) -> Samples:
         if entry is not None:
             return _walked(which, entry) if source == "Walk" else _redrawn(which, entry)
         problem = "No model is at hand whose filters could be shown. Train one, it takes a minute."
-    except ValueError as error:
+    except FileError as error:
+        problem = f"This model cannot be read: {plain(error)}."
+    except ChildError as error:
         problem = f"This model cannot be used here: {plain(error)}."
     if which == 0:
         st.info(f"{problem} Until then, here is a drawn mixture.", icon=":material/model_training:")
