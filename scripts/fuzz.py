@@ -81,6 +81,27 @@ def _too_long(*_) -> None:
     raise TooLong
 
 
+@contextlib.contextmanager
+def of_the_page():
+    """What the pages' own handlers call, with what they would send to another process done in this one, which is
+    limited; a session of its own."""
+    import streamlit as st
+
+    from ui.library import data, shelf
+
+    def at_once(function, *arguments, **_):
+        return function(*arguments)
+
+    before = data.in_child, shelf.in_child
+    data.in_child = shelf.in_child = at_once
+    st.session_state.clear()
+    try:
+        yield data
+    finally:
+        data.in_child, shelf.in_child = before
+        st.session_state.clear()
+
+
 def hold(true: bool, what: str) -> None:
     if not true:
         raise Lie(what)
@@ -98,14 +119,19 @@ def try_recordings(home: Path, folder: Path, drawn, kind: str) -> None:
 
     name = f"valid{files.ENDINGS[kind]}"
     content = (home / name).read_bytes()
-    edits = {"npz": files.npz_edited, "csv": files.csv_edited, "edf": files.edf_edited}
-    edit = edits.get(kind, files.bytes_edited) if drawn.random() < 0.75 else files.bytes_edited
+    edits = {"npz": files.npz_edited, "csv": files.csv_edited, "edf": files.edf_edited, "fif": files.fif_edited}
+    edit = edits[kind] if drawn.random() < 0.75 else files.bytes_edited
+    rate = drawn.choice((None, None, 20.0)) if kind in ("npz", "csv") else None
     content = edit(content, drawn)
-    found = elsewhere.read(content, name, drawn.choice((None, None, 20.0)), 256 * 2**20)
+    with of_the_page() as page:
+        data = page.take_upload(io.BytesIO(content), name, rate)
+        found = page.recordings_for(data)
+        hold(page.split_of(data) is not None if len(found.people) > 1 else True, "no split")
+        page.training_problem(data)
     hold(all(x.ndim == 2 and len(x) and np.isfinite(x).all() for x in found.sequences), "values are not finite")
     hold(len(found.subjects) == len(found) and 0 < found.rate < 1e7, "names or rate do not hold")
     (folder / name).write_bytes(content)
-    again = load_recordings(folder / name, rate=20.0, max_bytes=256 * 2**20)
+    again = load_recordings(folder / name, rate=rate, max_bytes=256 * 2**20)
     hold(again.subjects.tolist() == found.subjects.tolist() or kind in ("edf", "fif"), "a path gives other recordings")
     found.summary(), remarks(found)
     alone = len(found.people) == 1               # a file of one person: the desk takes it, nobody splits it
@@ -140,30 +166,35 @@ def try_model(home: Path, folder: Path, drawn, kind: str) -> None:
     import numpy as np
 
     from qpwl_core.models.gallery import load_gallery
-    from ui.library import elsewhere
+    from ui.library import elsewhere, shelf
     from ui.library.models import _entry
     from ui.train.models import facts_of
 
     place = folder / "model"
     shutil.copytree(home / "model", place)
     if kind == "zip":
-        parts = elsewhere.parts_of([("model.zip", files.zip_of(place, drawn))], 200 * 2**20)
-        for path in place.iterdir():
-            path.unlink()
-        for name, content in parts.items():
-            (place / name).write_bytes(content)
+        brought = [("model.zip", io.BytesIO(files.zip_of(place, drawn)))]
     else:
         files.model_edited(kind, place, drawn)
+        for entry in _entry(place, "uploaded"):              # it may lie there, too
+            _ = entry.title, entry.method_title, entry.has_gallery, facts_of(entry)
+        brought = [(name, io.BytesIO((place / name).read_bytes())) for name in files.MODEL
+                   if (place / name).exists()]
+    with of_the_page():
+        kept = shelf.add_model(brought, folder / "runs", ["Shipped"])
+    place = kept.folder
     for entry in _entry(place, "uploaded"):
-        _ = entry.title, entry.method_title, entry.has_gallery, facts_of(entry)
-    elsewhere.check_model(place)
+        hold("uploaded" in entry.title and entry.kind == "uploaded", "an upload does not say that it is one")
+        _ = entry.method_title, entry.has_gallery, facts_of(entry)
     if (place / "gallery.safetensors").exists():
         gallery = load_gallery(place)
         hold(gallery.p >= 1 and (np.diff(gallery.levels) > 0).all(), "p or levels do not hold")
         for part in ("test", "calibration"):
             if (gallery.parts == part).any():
-                for measure in (None, "wasserstein", "cosine", "euclidean"):
-                    hold(bool(np.isfinite(gallery.part(part).distances(measure)).all()), f"{measure} is not finite")
+                held = gallery.part(part)
+                hold(bool(np.isfinite(held.distances()).all()), "a distance is not finite")
+                for measure, found in elsewhere.distances_by_each(held, drawn.choice((None, 1, 7)), 2.0, True).items():
+                    hold(bool(np.isfinite(found).all()), f"{measure} is not finite")
     use_model(place, files.recordings())
 
 

@@ -170,6 +170,28 @@ def edf_edited(content: bytes, random) -> bytes:
     return content[:at] + said.encode("ascii", "replace")[:size].ljust(size) + content[at + size:]
 
 
+def fif_edited(content: bytes, random) -> bytes:
+    """A tag of a .fif file claims something else: what it is, its type, its size, the next one, or the number in it."""
+    tags, at = [], 0
+    while 0 <= at <= len(content) - 16 and len(tags) < 10_000:
+        _, _, size, following = struct.unpack(">iIii", content[at:at + 16])
+        tags.append((at, size))
+        if following < 0 or size < 0:
+            break
+        at = following or at + 16 + size
+    at, size = random.choice(tags)
+    field = random.randrange(7)
+    if field < 4:
+        return content[:at + 4 * field] + struct.pack(">I", random.choice(WHOLE) % 2**32) + content[at + 4 * field + 4:]
+    inside = at + 16 + 4 * random.randrange(max(1, size // 4))
+    if inside + 4 > len(content):
+        return bytes_edited(content, random)
+    with np.errstate(over="ignore"):
+        new = (struct.pack(">I", random.choice(WHOLE) % 2**32) if field < 6 else
+               np.array(random.choice(REAL)).astype(">f4").tobytes())
+    return content[:inside] + new + content[inside + 4:]
+
+
 def tensors_edited(content: bytes, random) -> bytes:
     """The header of a safetensors file: types, shapes, places, facts."""
     size, = struct.unpack("<Q", content[:8])
@@ -201,6 +223,8 @@ def model_edited(kind: str, folder: Path, random) -> None:
     """A folder with a model of which one file was edited; half of the time the others were made to fit."""
     weights, card = folder / "model.safetensors", json.loads((folder / "card.json").read_text())
     plain = random.random() < 0.2
+    if kind != "gallery" and random.random() < 0.6:           # it names its weights, and would say no at once
+        (folder / "gallery.safetensors").unlink()
     if kind == "card":
         card = json_edited(card, random)
         if isinstance(card, dict) and random.random() < 0.7 and not plain:      # the weights say the same
