@@ -11,7 +11,7 @@ import streamlit as st
 from qpwl_core.common.child import ChildError
 from qpwl_core.evaluation import metrics
 from qpwl_core.evaluation.evaluate import further_scenarios
-from qpwl_core.evaluation.forgeries import forged_scores
+from qpwl_core.evaluation.forgeries import KINDS, forged_scores
 from qpwl_core.models.methods import METHODS
 from ui.library import elsewhere
 from ui.library.models import Entry, entries, gallery_of, worked
