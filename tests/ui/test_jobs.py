@@ -320,7 +320,7 @@ def test_a_step_without_end_is_ended_by_the_watchdog(runs, monkeypatch):
     """It still shows signs of life: a thread of it listens, and the step hangs."""
     monkeypatch.setattr(jobs, "wake", lambda runs: None)
     job = start(runs, ENDLESS)
-    worked(job, "worker.STUCK = 1.0\nworker.train_one = lambda at_work: time.sleep(600)")
+    worked(job, "worker.STUCK = 1.0\nworker.WORK['train'] = lambda at_work: time.sleep(600)")
     job = jobs.find(runs, job.id)
     assert job.state == "failed"
     assert "One step took longer than" in job.now["note"]
