@@ -31,6 +31,9 @@ static inline F magnitude(F x) { return (F)((I)x & 0x7fffffff); }
 #if defined(__AVX512F__)
 static inline F larger(F x, F y) { return (F)_mm512_max_ps((__m512)x, (__m512)y); }
 static inline F smaller(F x, F y) { return (F)_mm512_min_ps((__m512)x, (__m512)y); }
+#elif defined(__AVX__)
+static inline F larger(F x, F y) { return __builtin_ia32_maxps256(x, y); }
+static inline F smaller(F x, F y) { return __builtin_ia32_minps256(x, y); }
 #else
 static inline F larger(F x, F y) { return x > y ? x : y; }
 static inline F smaller(F x, F y) { return x < y ? x : y; }
@@ -45,6 +48,14 @@ static inline bool any(I mask) {
     int32_t found = 0;
     for (int i = 0; i < LANES; i++) found |= mask[i];
     return found;
+#endif
+}
+static inline F inverse_of(F x) {                           // of a number that is not nought, to 23 digits
+#if defined(__AVX__) && !defined(__AVX512F__)
+    const F near = __builtin_ia32_rcpps256(x);             // 12 digits, and Newton
+    return near + near * (1.0f - x * near);
+#else
+    return 1.0f / x;
 #endif
 }
 static inline F square_root(F x) {
@@ -204,7 +215,7 @@ struct OrderReal {
         return (F)_mm512_mask_mul_ps((__m512)series, direct, (__m512)(f1 - f0), (__m512)one_over);
 #else
         const I direct = gap > edge * h;
-        const F one_over = 1.0f / (direct ? rise : h), s = gap * one_over;
+        const F one_over = inverse_of(direct ? rise : h), s = gap * one_over;
         const F series = r * ((((s * g[4] + g[3]) * s + g[2]) * s + g[1]) * s + g[0]);
         return direct ? (f1 - f0) * one_over : series;
 #endif
