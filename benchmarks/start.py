@@ -1,0 +1,42 @@
+"""From the start of the server (`make run`, once all is installed) to the first picture that a new browser shows.
+
+Against an empty app from its start to its text. FLOOR is half of what it was in commit 26b4da2, measured the same way.
+"""
+
+import statistics
+import tempfile
+import time
+from pathlib import Path
+
+from benchmarks._timing import row
+from benchmarks.app import EMPTY
+from tests.support.browser import chromium, serving
+from tests.support.places import ROOT
+
+ROUNDS, FLOOR = 5, 1.5
+PICTURE = ".drawing svg path, [data-testid='stPlotlyChart'] .main-svg"
+
+
+def from_start(browser, script: Path, what: str, **folders) -> float:
+    """Seconds from the command to the first element of this kind that can be seen."""
+    start = time.perf_counter()
+    with serving(script, **folders) as (address, _):
+        fresh = browser.new_context(viewport={"width": 1366, "height": 768})
+        page = fresh.new_page()
+        page.goto(address, wait_until="commit")
+        page.locator(what).first.wait_for(state="attached", timeout=60_000)
+        seconds = time.perf_counter() - start
+        fresh.close()
+    return seconds
+
+
+def run() -> list[dict]:
+    with tempfile.TemporaryDirectory() as home, chromium() as browser:
+        script = Path(home) / "empty.py"
+        script.write_text(EMPTY, encoding="utf-8")
+        folders = {"QPWL_RUNS": f"{home}/runs", "QPWL_DESK": f"{home}/desk"}
+        times = [(from_start(browser, ROOT / "app.py", PICTURE, **folders), from_start(browser, script, "h1"))
+                 for _ in range(ROUNDS)]
+    picture, empty = (statistics.median(column) for column in zip(*times, strict=True))
+    return [row("app: from make run to the first picture", f"{picture:.2f} s", f"empty app, its text {empty:.2f} s",
+                picture / empty, FLOOR, at_least=False)]
