@@ -8,7 +8,7 @@
 #if defined(__AVX512F__)
 constexpr int OUT = 8, WIDE = 3, MANY = 10;   // filters × vectors of frames that are summed in registers; taps × 2 vectors of filters
 #else
-constexpr int OUT = 4, WIDE = 2, MANY = 5;
+constexpr int OUT = 4, WIDE = 3, MANY = 5;
 #endif
 
 constexpr int64_t PARTS = 8;                  // of a batch, whose gradients by the weights are summed apart, then in order
