@@ -329,6 +329,8 @@ async def hostile(address: str, seed: int, only: list[str], folder: Path, told: 
 async def visited(address: str, args, folder: Path) -> tuple[list[Visit], dict]:
     told: dict = {"health": [], "open": [], "errors": []}
     stop = asyncio.Event()
+    async with Client(address) as first:                     # a server that has shown one page keeps what is typed
+        await first.open()
     other = asyncio.create_task(bystander(address, stop, told))
     visits = await hostile(address, args.seed, args.only, folder, told)
     stop.set()

@@ -145,13 +145,26 @@ def _bound_reading(files) -> None:
 
 
 def _forgetting(sessions, server):
-    """`disconnect_session` of Streamlit, after which a tab that does not come back is forgotten in time."""
+    """`disconnect_session` of Streamlit, after which a tab that does not come back is forgotten in time.
+
+    Streamlit drops it when it looks at its store again, and lets it go when the garbage collector finds it, which may
+    be never (`set_modules_aside`): so what it holds is let go here.
+    """
     disconnect = sessions.disconnect_session
 
     def disconnect_session(session_id: str) -> None:
+        info = sessions._active_session_info_by_id.get(session_id)
         disconnect(session_id)
         with contextlib.suppress(AttributeError, RuntimeError):
             loop = server._get_async_objs().eventloop
-            loop.call_soon_threadsafe(loop.call_later, LINGERS, sessions._session_storage._cache.expire)
+            loop.call_soon_threadsafe(loop.call_later, LINGERS, forget, info)
+
+    def forget(info) -> None:
+        stored = sessions._session_storage
+        stored._cache.expire()
+        if info is None or sessions.is_active_session(info.session.id) or stored.get(info.session.id) is not None:
+            return                                           # it came back
+        info.session.shutdown()
+        info.session.session_state.clear()
 
     return disconnect_session
