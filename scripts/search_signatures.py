@@ -28,7 +28,7 @@ METHODS = ("qp-wl", "qp-wl-pyramid", "qp-npl", "mp-npl", "qp-cls")
 SPACE = {"one_threshold": (False, True), "p": (1.0, 2.0), "forgeries": (1, 2), "learning_rate": (1e-3, 2e-3, 4e-3),
          "channel_dropout": (0.0, 0.1), "pen_up": ("drop", "keep")}
 # what the preset was when it was searched: it is changed since, so that the rows that are kept can be made again
-BEFORE = {"iterations": 300, "forgery_weight": 1.0, "validation": 0.2}
+BEFORE = {"iterations": 300, "forgery_weight": 1.0, "validation": 0.2, "day_copies": 0}
 TABLETS = ("susig-visual", "susig-blind", "svc2004")
 COLUMNS = ("method", "try", *SPACE, "fold", "seconds", "validation", "score",
            *(f"{tablet} {kind}" for tablet in TABLETS for kind in ("random", "skilled", "mixed")))
