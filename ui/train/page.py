@@ -64,12 +64,14 @@ def new_run():
         config = form(data)
     with right:
         tell_people(data)
-        tell_easy(data)
-        possible = tell_cost(data, config, lambda cost: f":material/timer: {cost_in_parts(cost, config)}")
         keep = keep_gallery(data)
-        st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start,
-                  args=(data, config, keep), key="train_start", disabled=not possible)
-        train_live.tell_started("train_started")
+        asked = st.container()              # high enough that the button and its answer are on a projector's screen
+        possible = tell_cost(data, config, lambda cost: f":material/timer: {cost_in_parts(cost, config)}")
+        tell_easy(data)
+        with asked:
+            st.button("Start training", icon=":material/play_arrow:", type="primary", on_click=start,
+                      args=(data, config, keep), key="train_start", disabled=not possible)
+            train_live.tell_started("train_started")
         whole = ", where a file is used whole; here half of its people are held out" if data.startswith(OWN) else ""
         st.caption(f"The same from the command line{whole}:")
         st.code(command_line(data, config), language=None, wrap_lines=True)
