@@ -1,7 +1,7 @@
 # make run    set up what is missing and open the app          make test   everything CI checks
 # make setup  the set-up alone                                 make bench  the benchmark table
 # make class  a class on the local network (WORKERS=n DASK=…)  make class-end  removes what everybody left
-# make screenshots  every page, light and dark, into screenshots/   make docs  the reference, into build/docs
+# make screenshots  every view, light and dark, into screenshots/   make docs  the reference, into build/docs
 # make licences     the licence of everything we depend on
 PYTHON ?= python3
 BIN := .venv/bin

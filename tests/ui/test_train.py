@@ -566,7 +566,8 @@ def test_on_the_task_it_opens_with_m_p_and_the_method_matter(runs):
     assert data == "eeg-simulated"
     parts = split_dataset(DATASETS[data], load_dataset(data))
     found = {}
-    for name, changes in {"usual": {}, "M = 1": {"points": 1}, "max pooling": {"method": "mp-npl"}}.items():
+    for name, changes in {"usual": {}, "M = 1": {"points": 1}, "p = 4": {"p": 4.0},
+                          "max pooling": {"method": "mp-npl"}}.items():
         aucs = []
         for seed in (0, 1):
             config = preset("quick", "eeg", method=changes.get("method", "qp-wl"))
@@ -578,6 +579,7 @@ def test_on_the_task_it_opens_with_m_p_and_the_method_matter(runs):
         found[name] = sum(aucs) / 2
     assert 0.6 < found["usual"] < 0.97, "it does not saturate"
     assert found["usual"] - found["M = 1"] > 0.05
+    assert found["usual"] - found["p = 4"] > 0.02
     assert found["usual"] - found["max pooling"] > 0.05
 
 
