@@ -16,9 +16,8 @@ from tests.support.browser import chromium, serving, until_still
 from tests.support.drawings import loops
 from tests.support.places import ROOT
 from tests.support.replay import draw
-from tests.support.views import LINKS, SIZES
+from tests.support.views import AUDIENCE, LINKS, SIZES
 
-AUDIENCE = [f"/{page}?present=true" for page in ("sign", "verification", "identification", "desk", "results")]
 README = {"sign": "light", "quantile_layer": "light", "filters": "dark", "distances": "light", "verification": "light"}
 WIDTH, HEIGHT = 1400, 1000
 PATIENCE = 180            # seconds that a busy machine may take

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.axe import axe_source
 from tests.support.browser import until_still
-from tests.support.views import LINKS, SIZES
+from tests.support.views import AUDIENCE, LINKS, SIZES
 
 pytestmark = pytest.mark.browser
 
@@ -82,7 +82,7 @@ def violations(page, rules: dict) -> list[str]:
             if not (rule in THEIRS and THEIRS[rule][0] in html) and PRIMARY not in why]
 
 
-@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize("link", [*LINKS, *AUDIENCE])
 def test_a_view_fits_and_can_be_read(page, server, link):
     page.emulate_media(color_scheme="light")
     wrong = []

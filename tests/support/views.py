@@ -22,4 +22,5 @@ PAGES = {"": {"": [""]},
                                       "Tuning"]}}
 LINKS = [f"/{page}" + (f"?{key}={quote_plus(view)}" if key else "")
          for page, keys in PAGES.items() for key, views in keys.items() for view in views]
+AUDIENCE = [f"/{page}?present=true" for page in ("sign", "verification", "identification", "desk", "results")]
 SIZES = {"phone": (390, 844), "projector": (1024, 768), "laptop": (1366, 768)}

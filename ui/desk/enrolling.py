@@ -19,6 +19,7 @@ from ui.library.models import Entry
 from ui.shell.controls import choose_person
 from ui.shell.frame import KEPT
 from ui.shell.people import called
+from ui.shell.presenter import presenting
 from ui.shell.text import plain
 
 FROM = {"gallery": "Gallery", "data": "Data or file", "sign": "Sign here"}
@@ -64,7 +65,8 @@ def remove(desk: Desk, name: str) -> str:
 
 def show_enrolled(scene: Scene) -> None:
     """Everyone, and the way out."""
-    st.subheader(f"Enrolled: {len(scene.people)}", anchor=False)
+    heading = st.header if presenting() else st.subheader            # the level below what stands above it
+    heading(f"Enrolled: {len(scene.people)}", anchor=False)
     if not scene.people:
         st.info("Nobody is enrolled with this model yet. Enrol someone, or start with three people of the gallery."
                 if scene.gallery else "Nobody is enrolled with this model yet.", icon=":material/group_add:")

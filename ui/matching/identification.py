@@ -95,7 +95,7 @@ def the_attack(models: list[Compared], n: int, draw: int | None) -> None:
     """Every person knocks as an imposter at the chosen threshold: who gets in as whom, and why."""
     st.markdown("Every person knocks as a stranger: all *others* are enrolled, and the door opens if the nearest of "
                 "them is near enough. A stranger who need not say who they are has as many tries as there are people.")
-    controls, picture = st.columns([1, 1.5], gap="large")
+    controls, picture = st.columns([1, 1.4], gap="medium")
     with controls:
         model = choose_focus(models)
         try:

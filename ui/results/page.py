@@ -66,11 +66,10 @@ def present(study: dict) -> None:
         names = list(VIEWS)
         st.session_state["results_view"] = names[(names.index(st.session_state["results_view"]) + 1) % len(names)]
 
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button("Next", icon=":material/skip_next:", type="primary", on_click=following, key="results-next",
-                  shortcut="ArrowRight")
-        view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
-                                    required=True, key="results_view", label_visibility="collapsed", **KEPT)
+    st.button("Next", icon=":material/skip_next:", type="primary", on_click=following, key="results-next",
+              shortcut="ArrowRight")
+    view = st.segmented_control("View", list(VIEWS), format_func=lambda name: VIEWS[name][0], default="leads",
+                                required=True, key="results_view", label_visibility="collapsed", **KEPT)
     stage, below = st.container(), st.expander("Data, methods and n", icon=":material/tune:")
     with below:
         chosen = choose(study, CHOICES.get(view, ()))

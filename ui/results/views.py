@@ -14,6 +14,7 @@ from ui.results.figures import differences
 from ui.shell.charts import chart, table
 from ui.shell.curves import auc_over_n, over_fractions, roc
 from ui.shell.palette import look_of
+from ui.shell.presenter import presenting
 from ui.shell.text import plain
 
 
@@ -46,11 +47,19 @@ class Chosen:
 
 
 def leads(chosen: Chosen) -> None:
-    """Who leads, in sentences and as differences with intervals."""
+    """Who leads, in sentences and as differences with intervals; before an audience the picture comes first."""
+    for part in (_leads_shown, _leads_said) if presenting() else (_leads_said, _leads_shown):
+        part(chosen)
+
+
+def _leads_said(chosen: Chosen) -> None:
     for sentence in of_set((results.beside(chosen.study) or {}).get("shortfalls", []), chosen.about["title"]):
         st.info(plain(sentence), icon=":material/balance:")
     for sentence in chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]:
         st.markdown(f"- {plain(sentence)}")
+
+
+def _leads_shown(chosen: Chosen) -> None:
     found = pd.DataFrame(chosen.study["differences"])
     found = found[(found["n"] == chosen.n) & found["against"].isin(chosen.methods)] if len(found) else found
     if len(found):
