@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 import torch
 
-from qpwl_core.common.files import FileError, read_tensors
+from qpwl_core.common.files import FileError, read_json, read_tensors
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.data.splits import split_validation
@@ -453,3 +453,16 @@ def test_a_folder_that_cannot_be_written(recordings, tmp_path, monkeypatch):
             trained(tiny_config(), recordings, tmp_path / "run")
         tmp_path.chmod(0o700)
 
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_the_card_says_whether_compiled_kernels_ran(tmp_path, monkeypatch, there):
+    """They change the last bits of the weights."""
+    from qpwl_core.transport import kernels as module
+
+    if not there:
+        monkeypatch.setattr(module, "_loaded", [None])
+    *_, last = train(tiny_config(iterations=2, validate_every=1), tiny_recordings(), tmp_path)
+    said = read_json(tmp_path / "card.json")["training"]["compiled_kernels"]
+    assert said is (there and module.kernels() is not None)
+    assert last.model.card["training"]["compiled_kernels"] is said

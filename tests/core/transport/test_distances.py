@@ -405,3 +405,22 @@ def test_values_too_large_for_their_precision_are_refused(p):
             compute()
     found = pairwise_wasserstein(a.double(), -a.double(), levels.double(), p)
     assert torch.isfinite(found).all()
+
+
+@pytest.mark.parametrize("p", [1.0, 2.0, 2.5, 9.0])
+@pytest.mark.parametrize("large", [3e38, 1e30])
+def test_finite_values_near_the_end_of_float32_are_computed_or_refused(p, large):
+    """±3e38 are finite and their difference is not: never a silent infinity or NaN."""
+    levels = torch.tensor([0.0, 0.5, 1.0])
+    a = torch.tensor([[[-large, 0, large], [1.0, 2, 3]], [[large, large, large], [0.0, 0, 0]]])
+    for compare in (lambda: wasserstein(a, -a, levels, p), lambda: pairwise_wasserstein(a, -a, levels, p),
+                    lambda: pairwise_wasserstein(a, -a, levels, p, per_filter=True), lambda: pairwise_cosine(a, -a),
+                    lambda: pairwise_euclidean(a, -a)):
+        try:
+            found = compare()
+        except ValueError as error:
+            said = str(error)
+        else:
+            assert torch.isfinite(found).all()
+            continue
+        assert "too large for their precision" in said
