@@ -49,19 +49,23 @@ TYPED = 10_000                 # numbers pasted into the page Quantile layer: al
 TYPED_NUMBER = 1e12            # the largest of them: squares of differences stay exact enough to show
 LEVELS_BY_HAND = 64            # of a quantile layer, typed in
 LINK_LENGTH = 2_000            # characters of pasted text that a link carries
+FILES_EACH = 1000              # addresses of files that the door of a class remembers of one visitor
+TRAIN_FORM = {                 # whole numbers on the page Train: what one machine trains within days
+    "points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
+    "layers": (1, 32), "stride": (1, 16)}
 FORM_BYTES = 4096              # of the form at the door of a class: a code and a button
 CODE_TRIES, CODE_EVERY = 10, 6.0   # wrong codes from one address at once, and seconds until one more is allowed
 TITLE_LENGTH = 80              # characters of a model's title: it must fit a list
 
 # --- networks
 FILTERS = 4096                 # of a layer: its weights are filters² · kernel
-LAYERS = 256
+LAYERS = 256                   # of a network: the paper has 16
 KERNEL = 1025                  # samples that a convolution sees
 REACH = 10**5                  # samples that a convolution reaches to either side, dilation · (kernel − 1) / 2
-STRIDE = 1024
+STRIDE = 1024                  # samples that a step of the first convolution skips: seconds at any common rate
 POINTS = 10_000                # levels of a quantile layer
 PAIRS = 4096                   # people in a batch: the loss has pairs² distances
-ITERATIONS = 10**8
+ITERATIONS = 10**8             # steps: at a millisecond each, a day
 SEED = 2**63 - 1               # NumPy and PyTorch take no larger ones alike
 FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
 TRIES = 10_000                 # of a search: each is a training

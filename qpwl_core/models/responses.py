@@ -8,14 +8,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from qpwl_core.common.bounds import DRAWN_SAMPLES as LONGEST
 from qpwl_core.data.preprocessing import FittedRecipe
 from qpwl_core.data.preprocessing.gait import GaitRecipe
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.model import Model
 from qpwl_core.models.networks import ConvStack
 from qpwl_core.transport.quantiles import empirical_quantiles
-
-LONGEST = 20_000         # samples of a recording that are looked at: more than a screen can show
 
 
 @dataclass(frozen=True, eq=False)

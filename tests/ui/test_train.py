@@ -12,6 +12,8 @@ from collections import deque
 from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
+import psutil
 import pytest
 from filelock import FileLock
 from streamlit.testing.v1 import AppTest
@@ -20,10 +22,11 @@ from qpwl_core.cli.main import parser
 from qpwl_core.cli.models import config_of
 from qpwl_core.common.files import FileError, read_json
 from qpwl_core.data.datasets import DATASETS, load_dataset
-from qpwl_core.data.splits import split_dataset
+from qpwl_core.data.recordings import Recordings
+from qpwl_core.data.splits import split, split_dataset
 from qpwl_core.evaluation.validation import validation_auc
 from qpwl_core.models import config as config_module
-from qpwl_core.models.config import preset
+from qpwl_core.models.config import Config, preset
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
@@ -596,3 +599,18 @@ def test_every_method_has_its_form(runs, method):
     page = opened("New run", train_method=method)
     assert next(box for box in page.selectbox if box.label == "Method").value == method
 
+
+
+def test_the_cost_of_long_recordings_is_measured_elsewhere_and_refused_in_a_sentence(monkeypatch):
+    """The seen case: an ordinary upload of a few long sequences, whose few steps passed 9 GB inside the server."""
+    import ui.train.cost as cost
+
+    values = np.random.default_rng(0).normal(size=(200_000, 2)).astype("f4")
+    people = Recordings([values[i:] for i in range(12)], [f"p{i // 2}" for i in range(12)], ("a", "b"), 100.0)
+    monkeypatch.setattr(cost, "MEASURING_MEMORY", 200 * 2**20)
+    monkeypatch.setattr(cost, "recordings_for", lambda data: people)
+    monkeypatch.setattr(cost, "split_of", lambda data: split(people))
+    before = psutil.Process().memory_info().rss
+    with pytest.raises(ValueError, match=r"cannot be trained here with these settings: it needs more than 0\.195"):
+        cost.cost_of("own:long", Config(filters=512, layers=32, pairs=256, device="cpu"), wait=100)
+    assert psutil.Process().memory_info().rss - before < 100 * 2**20, "none of it was here"

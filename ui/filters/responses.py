@@ -6,12 +6,13 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.bounds import DRAWN_SAMPLES as LONGEST
 from qpwl_core.common.child import in_child
 from qpwl_core.common.files import FileError
 from qpwl_core.data.datasets import DATASETS
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.model import Model
-from qpwl_core.models.responses import LONGEST, shortened
+from qpwl_core.models.responses import shortened
 from ui.filters.figures import firing
 from ui.library import elsewhere
 from ui.library.data import available_data, domain_for, recordings_for, short_name, title_of

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 
 import streamlit as st
 
+from qpwl_core.common.bounds import TRAIN_FORM as WHOLE
 from qpwl_core.common.text import duration
 from qpwl_core.data.datasets import DATASETS
 from qpwl_core.models.config import Config, preset
@@ -27,8 +28,6 @@ from ui.shell.frame import KEPT
 from ui.shell.text import plain
 from ui.train.cost import cost_of
 
-WHOLE = {"points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
-         "layers": (1, 32), "stride": (1, 16)}                       # bounds of the fields that are whole numbers
 FIELDS = ("method", "p", "learning_rate", "kernel", "batch_norm", *WHOLE)
 TELLING = "eeg-simulated"          # on it M, p and the method visibly matter within a minute
 EASY = {"gait-hapt-30": "every method is above 0.98 after twenty steps",

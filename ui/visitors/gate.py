@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from qpwl_core.common.bounds import CODE_EVERY as EVERY
 from qpwl_core.common.bounds import CODE_TRIES as TRIES
+from qpwl_core.common.bounds import FILES_EACH
 from qpwl_core.common.bounds import FORM_BYTES as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place
@@ -31,7 +32,6 @@ CLOSED = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check") 
 FILES = re.compile("/media/[0-9a-f]+|/_stcore/upload_file/[-0-9a-zA-Z]+/[-0-9a-zA-Z]+")   # of those who were told
 MESSAGES = ("rerun_script", "stop_script", "file_urls_request", "app_heartbeat")          # that pages send
 OPERATIONS = ("deferred_file", "dataframe_chunk")
-FILES_EACH = 1000                 # addresses that are remembered of one visitor
 KNOWN = 2.0                       # seconds that a look at the register counts
 STYLE = ("<!doctype html><meta charset=utf-8><meta name=viewport content='width=device-width'><title>QP-WL Lab</title>"
          "<style>:root{color-scheme:light dark}body{font:18px/1.5 system-ui,sans-serif;max-width:34em;margin:3em auto;"

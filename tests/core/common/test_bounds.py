@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import struct
 import subprocess
 import sys
@@ -184,3 +185,22 @@ def test_names_of_fields_orders_and_options_are_quoted_short(claim):
     if isinstance(claim, str):
         assert refusal(lambda: Config.from_dict({claim: 1}))
         assert refusal(lambda: recipe_for("generic", **{claim: 1}))
+
+
+SHOWN = {"ui/matching/presenter.py", "ui/distances/page.py", "ui/distances/over_p_and_m.py", "ui/data/views.py"}
+
+
+def test_every_bound_is_in_one_place_with_its_reason():
+    """What a module calls the most of something comes from there; how much one picture shows is its own affair."""
+    for folder in ("qpwl_core", "ui"):
+        for path in (ROOT / folder).rglob("*.py"):
+            name = path.relative_to(ROOT).as_posix()
+            if path.name != "bounds.py" and "/study/" not in name and name not in SHOWN:
+                found = re.findall(r"^((?:MOST|LARGEST|LONGEST|MAX|LATEST|FARTHEST)\w*)(?:, \w+)* = [0-9(]",
+                                   path.read_text(encoding="utf-8"), re.M)
+                assert not found, (name, found)
+    lines = (ROOT / "qpwl_core/common/bounds.py").read_text(encoding="utf-8").splitlines()
+    for i, line in enumerate(lines):
+        if re.match(r"[A-Z_]+(, [A-Z_]+)*(:.*)? = ", line) and not line.endswith("= {"):
+            assert "#" in line, line
+        assert not line.endswith("{") or "#" in line or "#" in lines[i + 1], line
