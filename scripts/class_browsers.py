@@ -3,7 +3,8 @@
 Each has a Chromium of its own, which is up before the class begins; it opens page after page by the menu, every fourth
 by its link, and touches something on each twice. An act is over when the script has run and what it changed is drawn:
 the time is that of the last change of the page. On one machine the browsers stand back for the server, since they would
-have machines of their own.
+have machines of their own, and each does something every fifteen seconds: without a graphics card an act takes Chromium
+nearly a second of a core, so at a student's pace ten of them would only measure each other.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tests.support.browser import LAUNCH, STILL, WATCH
 from tests.support.classroom import Class
 from tests.support.client import COOKIE
 
-SIZE, NICE = {"width": 1024, "height": 768}, 10
+SIZE, NICE, EVERY = {"width": 1024, "height": 768}, 10, 15.0
 # what a person may touch on any page without changing who is enrolled or what is trained
 TOUCH = '[data-testid="stMain"] [role="slider"]:visible, [data-testid="stMain"] button[role="radio"]:visible'
 
@@ -89,7 +90,7 @@ async def person(room: Class, page, number: int, options, until: float, told: di
     chance = random.Random(7000 + 1000 * options.seed + number)
     pages, step, at = chance.sample(pages, len(pages)), chance.randrange(12), ""
     page.on("pageerror", lambda error: told["errors"].append(f"browser {number} at {at}: {str(error)[:200]}"))
-    await asyncio.sleep(chance.uniform(0, options.every))
+    await asyncio.sleep(EVERY * number / options.browsers)
     while time.monotonic() < until:
         begun, took, kind = time.monotonic(), None, "seen act"
         try:
@@ -106,7 +107,7 @@ async def person(room: Class, page, number: int, options, until: float, told: di
             told["errors"].append(f"browser {number} at {at or 'home'}: {type(error).__name__} {str(error)[:200]}")
             step = -1
         step += 1
-        await asyncio.sleep(max(0.0, options.every - (time.monotonic() - begun)))
+        await asyncio.sleep(max(0.0, EVERY - (time.monotonic() - begun)))
 
 
 @contextlib.asynccontextmanager
