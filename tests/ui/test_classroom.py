@@ -14,15 +14,15 @@ from urllib.parse import quote_plus
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 
-from qpwl_core.common.files import read_json
+from qpwl_core.common.files import FileError, read_json
 from tests.support.classroom import running_class
-from tests.support.client import Client, asked
+from tests.support.client import COOKIE, Client, asked
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_recordings
 from tests.support.views import PAGES
 from ui.library.spaces import Notes
 from ui.visitors.classroom import OUTSIDE, Classroom, open_class
-from ui.visitors.gate import Guesses, permitted
+from ui.visitors.gate import Gate, Guesses, permitted
 from ui.visitors.uploads import Own, Uploads
 
 SECRET = "Zebulon"                    # the mark on all that Ann has
@@ -101,6 +101,23 @@ def test_a_class_is_found_again_and_its_file_is_for_the_owner_only(tmp_path):
     assert len(first.lecturer) >= 32
     assert (tmp_path / "class" / "class.json").stat().st_mode & 0o077 == 0
     assert open_class(tmp_path / "other").key != first.key
+
+
+def test_where_the_register_cannot_be_read_our_cookie_counts_but_not_of_who_was_removed():
+    """A full disk, a database that is away: whoever is in the class stays in it."""
+    class Away:
+        def find(self, visitor):
+            raise FileError("it cannot be read: no space left on device")
+
+    room = Classroom("code", "secret", "key")
+    gate = Gate.__new__(Gate)
+    gate.room, gate.register, gate.known = room, Away(), {"gone": (False, -1e9), "here": (True, -1e9)}
+
+    def who(ticket):
+        return asyncio.run(gate.visitor_of({"headers": [(b"cookie", f"{COOKIE}={ticket}".encode())]}))
+
+    assert [who(room.ticket(name)) for name in ("here", "new", "gone")] == ["here", "new", None]
+    assert who(Classroom("code", "secret", "another key").ticket("new")) is None
 
 
 def test_guessing_is_slowed_down():

@@ -80,8 +80,8 @@ class Gate:
         if time.monotonic() - when > KNOWN:
             try:
                 seen = await asyncio.to_thread(self.register.find, visitor) is not None
-            except FileError:                                              # the database is away for a moment
-                return visitor if seen else None
+            except FileError:                  # a full disk, a database that is away: the cookie is ours, and as far
+                return visitor if seen or visitor not in self.known else None          # as we know they are one of us
             self.known[visitor] = seen, time.monotonic()
             if len(self.known) > 1000:
                 self.known.clear()
