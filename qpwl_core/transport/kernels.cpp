@@ -496,12 +496,14 @@ static void running_totals(uint32_t* counts, int64_t buckets) {
 }
 
 bool Row::fill(const float* x, int64_t length) {
-    F least = all(x[0]), most = least, odd = F{};
+    F least = all(x[0]), most = least, odd = F{}, sums = F{}, squares = F{};
     int64_t t = 0;
     for (; t + LANES <= length; t += LANES) {
-        F v = load(x + t);
+        const F v = load(x + t), d = v - x[0];
         odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);  // odd: NaN once anything is not finite
+        sums += d, squares += d * d;
     }
+    const float counted = std::max<int64_t>(t, 1), mean = total(sums) / counted, variance = total(squares) / counted - mean * mean;
     for (; t < length; t++) {
         F v = all(x[t]);
         odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);
@@ -517,7 +519,11 @@ bool Row::fill(const float* x, int64_t length) {
         few_low = std::min(few_low, v), few_high = std::max(few_high, v);
     }
     const float few = few_high - few_low;
-    if (few > 0 && (high - low) / few > 4) low = few_low - few, high = few_high + few;
+    if (few > 0) low = std::max(low, few_low - few), high = std::min(high, few_high + few);
+    if (variance > 0 && variance < 1e36f) {                                // and nearly all lie within three deviations
+        const float centre = 0.5f * (x[0] + mean), wide = 1.5f * std::sqrt(variance);
+        low = std::max(low, centre - wide), high = std::min(high, centre + wide);
+    }
     const int64_t buckets = std::min(2 * length, MOST);
     const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
     uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1, *__restrict item = items.data();
@@ -537,9 +543,20 @@ bool Row::fill(const float* x, int64_t length) {
     return true;
 }
 
+constexpr int EIGHT[][2] = {                               // a network that sorts eight
+    {0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5}, {1, 4},
+    {3, 6}, {1, 2}, {3, 4}, {5, 6}};
+
 uint32_t Row::place(int64_t rank) {
     const uint32_t b = bucket[items[rank]];
     const int64_t from = ends[b], to = ends[b + 1];
+    if (to - from > FEW && to - from <= 2 * FEW && count >= 2 * FEW) {
+        const int64_t first = std::min(from, count - 2 * FEW);
+        uint64_t x[2 * FEW];
+        for (int i = 0; i < 2 * FEW; i++) x[i] = item(first + i);
+        for (const auto& pair : EIGHT) in_order(x[pair[0]], x[pair[1]]);
+        return (uint32_t)x[rank - first];
+    }
     if (to - from > FEW || count < FEW) {
         if (sorted != b) {
             many.clear();
