@@ -1,6 +1,7 @@
 """From the start of the server (`make run`, once all is installed) to the first picture that a new browser shows.
 
-Against an empty app from its start to its text. FLOOR is half of what it was in commit 26b4da2, measured the same way.
+Against an empty app from its start to its text. FLOOR is half of what it was in commit 26b4da2, measured the same way:
+4.3 s, 2.85 times as long as the empty app.
 """
 
 import statistics
@@ -13,7 +14,7 @@ from benchmarks.app import EMPTY
 from tests.support.browser import chromium, serving
 from tests.support.places import ROOT
 
-ROUNDS, FLOOR = 5, 1.5
+ROUNDS, FLOOR = 5, 1.42
 PICTURE = ".drawing svg path, [data-testid='stPlotlyChart'] .main-svg"
 
 
