@@ -64,7 +64,8 @@ def test_every_step_can_be_switched_off_and_seen():
     before, after = strokes(page)
     assert len(before["data"]) == 2
     pills = next(each for each in page.button_group if each.key == "data_ink_steps")
-    assert set(pills.value) == {"Long pauses cut", "Long signatures cut", "Smoothed", "Centred", "One size"}
+    assert set(pills.value) == {"Long pauses cut", "Long signatures cut", "Pen-up left out", "Smoothed", "Centred",
+                                "One size"}
     pills.set_value([]).run()
     assert not page.exception
     raw, plain = strokes(page)
