@@ -40,7 +40,7 @@ from tests.support.views import LINKS, PAGES
 
 ROOT = Path(__file__).resolve().parents[1]
 KEYS = sorted({key for path in (ROOT / "ui").rglob("*.py") for key in re.findall(r'key="([\w-]+)"', path.read_text())})
-ODD = ("", "-1", "0", "1e308", "nan", "inf", "99999999999999999999", "../../etc/passwd", "%00", "own:../../x",
+ODD = ("", "-1", "0", "1e308", "nan", "inf", "99999999999999999999", "../../x", "%00", "own:../../x",
        "a" * 4000, "<script>alert(1)</script>", "[1,2,3]", "true", "None", "\ud7ff", "1.5", "--", "'; DROP TABLE x; --")
 SIX = [f"p{i // 2}" for i in range(12)]
 WORST = ("train_filters=512&train_layers=32&train_kernel=31&train_pairs=256&train_points=256&train_p=16.0"

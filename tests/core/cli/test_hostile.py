@@ -25,8 +25,8 @@ BASE = {
     "identify": ["model", "--data", "one.npz", "--threshold", "1"],
     "verify": ["model", "--name", "ann", "--data", "one.npz", "--threshold", "1"],
     "study": ["--preset", "smoke", "--list", "--out", "study"], "compare": ["model", "model"]}
-NUMBERS = ["", "nan", "-inf", "1e400", "-1", "9" * 5000, str(2**64), "x", "0x10", "--"]
-WORDS = ["", " ", "\0", "y" * 100_000, "pipe.npz", "folder.npz", "\udcff", "a\nb", "--"]
+NUMBERS = ["", "nan", "1e400", "-1", "9" * 5000, str(2**64), "--"]
+WORDS = ["", "\0", "y" * 100_000, "pipe.npz", "folder.npz", "\udcff", "--"]
 
 
 @pytest.fixture(scope="module")
