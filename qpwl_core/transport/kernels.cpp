@@ -451,7 +451,7 @@ static inline void in_order(uint64_t& x, uint64_t& y) {
     x = less, y = more;
 }
 
-// Order statistics of one row at a time. Samples go into buckets of equal width, two buckets a sample, so that most hold
+// Order statistics of one row at a time. Samples go into buckets of equal width, four buckets a sample, so that most hold
 // few; only buckets in which a wanted rank falls are then sorted. All is written so that it takes no branch that
 // depends on the samples: a wrongly foretold one costs as much as ten samples do.
 struct Row {
@@ -460,7 +460,7 @@ struct Row {
     std::vector<uint32_t> items, ends, bucket, keys;   // places, bucket after bucket; where each bucket ends; of each sample
     std::vector<uint64_t> many;                   // a bucket of more than a few, in order
     int64_t count = 0, sorted = -1;               // samples of this row; which bucket that is
-    explicit Row(int64_t T) : items(T), ends(std::min(2 * T, MOST) + 1 + LANES), bucket(T), keys(T) {}
+    explicit Row(int64_t T) : items(T), ends(std::min(4 * T, MOST) + 1 + LANES), bucket(T), keys(T) {}
 
     bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
     uint32_t place(int64_t rank);                                                  // of the sample with this rank
@@ -524,7 +524,7 @@ bool Row::fill(const float* x, int64_t length) {
         const float centre = 0.5f * (x[0] + mean), wide = 1.5f * std::sqrt(variance);
         low = std::max(low, centre - wide), high = std::min(high, centre + wide);
     }
-    const int64_t buckets = std::min(2 * length, MOST);
+    const int64_t buckets = std::min(4 * length, MOST);
     const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
     uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1, *__restrict item = items.data();
     for (t = 0; t < length; t += LANES) {
