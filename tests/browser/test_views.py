@@ -53,7 +53,7 @@ CUT = """
 # Streamlit's own, by rule and a part of where it stands, with the reason why it is not ours to mend.
 THEIRS = {"list": ("stSidebarNavItems", "Streamlit's navigation puts section headers between the items of a list"),
           "listitem": ("<li class=\"st-emotion", "the same navigation wraps its items in what is no list"),
-          "color-contrast": ("<kbd aria-label=\"Shortcut", "Streamlit draws the key of a button fainter than its label")}
+          "color-contrast": ("<kbd aria-label=\"Shortcut", "Streamlit draws the key of a button fainter than its name")}
 # One colour is both the ground of white text and text on the dark page: no colour gives 4.5 : 1 for both. This one
 # gives 4.6 for white on it, and 3.6 at least for itself on dark.
 PRIMARY = "foreground color: #1f7bb8"
