@@ -100,6 +100,8 @@ class SqliteFile:
         try:
             with self.engine.connect().execution_options(write=write, patience=patience) as database, database.begin():
                 yield database
+        except UnicodeDecodeError:                   # of what a damaged file says
+            raise FileError(damaged(self.where, "its text is no text")) from None
         except sql.exc.DBAPIError as error:
             raise FileError(self._reason(str(error.orig).lower(), patience)) from None
 
@@ -192,6 +194,8 @@ class PostgresSchema:
         try:
             with self.engine.connect() as database:
                 yield database.execution_options(schema_translate_map={None: self.schema})
+        except UnicodeDecodeError:                   # of what a damaged file says
+            raise FileError(damaged(self.where, "its text is no text")) from None
         except sql.exc.DBAPIError as error:
             raise FileError(self._reason(error, patience)) from None
 
