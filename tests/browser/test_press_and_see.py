@@ -40,6 +40,24 @@ def test_a_preset_at_the_desk_presents_and_the_audience_sees_its_score(visit):
          page.get_by_text(re.compile("Audience [01] of 1")))
 
 
+def test_a_training_that_starts_says_so_beside_its_button(visit):
+    page = visit("/train?data=speech-vowels-9", width=1024, height=768)
+    page.get_by_label("Iterations", exact=True).fill("20")
+    page.get_by_label("Iterations", exact=True).press("Enter")
+    page.get_by_text("--iterations 20").wait_for()
+    button = page.get_by_role("button", name="Start training")
+    until_still(page)
+    before = button.bounding_box()
+    assert before["y"] + before["height"] <= 768, "no scrolling before it, either"
+    button.click()
+    told = page.get_by_text(re.compile("It starts|It trains|It waits|Finished"))
+    told.first.wait_for()
+    for each in (button, told.first):
+        box = each.bounding_box()
+        assert 0 <= box["y"] <= box["y"] + box["height"] <= 768
+    page.get_by_text(re.compile("Finished")).first.wait_for()
+
+
 def test_a_click_on_a_curve_goes_there(visit):
     page = visit("/distances?distances_view=Over+p+and+M", width=1024, height=768)
     page.locator(".js-plotly-plot").nth(1).wait_for()

@@ -309,6 +309,10 @@ def test_the_first_paragraph_says_what_is_not_beaten():
     assert what_a_network_adds({"added": no_network}, "eeg-uci") == [
         "Against Untrained, Wasserstein on the same recipe the network adds nothing that 6 splits can show: -0.0010 "
         "[-0.0100, +0.0100] AUC at n = 1 over 6 splits."]
+    unsure = no_network.assign(difference=0.01, low=0.005, high=0.015, leads=True, clear=False, holm=0.2)
+    assert what_a_network_adds({"added": unsure}, "eeg-uci") == [
+        "Against Untrained, Wasserstein on the same recipe the network is ahead by +0.0100 [+0.0050, +0.0150] AUC at "
+        "n = 1 over 6 splits, but not beyond noise: the corrected test over splits has p = 0.20."]
 
 
 def test_the_report_of_a_part_of_a_study_says_how_far_it_is(smoke):
