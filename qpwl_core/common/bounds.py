@@ -78,7 +78,8 @@ SIMULATED = 10_000             # people that are simulated: a gigabyte
 OPTIONS: dict[str, tuple[float, float]] = {
     "p": (1.0, 1000.0),                        # beyond, the largest difference alone counts, to all digits
     "learning_rate": (1e-12, 1000.0), "penalty": (0.0, 1e6), "crop": (0.0, 1e6), "channel_dropout": (0.0, 0.999),
-    "validation": (0.001, 0.999), "forgery_weight": (1e-6, 1e6), "fmr": (1e-6, 0.999), "threshold": (-1e30, 1e30)}
+    "validation": (0.001, 0.999), "forgery_weight": (1e-6, 1e6), "fmr": (1e-6, 0.999),
+    "threshold": (-1e12, 1e12)}                # distances of our models are below a thousand
 
 # --- the enrolment desk
 PERSON_LENGTH = 80             # characters of a name: it must fit a line
