@@ -41,6 +41,7 @@ from ui.library.scheduler import LOCK
 from ui.library.totals import PRIVATE, sweep
 from ui.train.figures import heat_map
 from ui.train.form import cost_in_parts, formulas
+from ui.train.live import brief
 from ui.train.tune import best_of, summed_up
 
 pytestmark = pytest.mark.filterwarnings("ignore")       # Streamlit and what it brings warn about themselves
@@ -614,3 +615,10 @@ def test_the_cost_of_long_recordings_is_measured_elsewhere_and_refused_in_a_sent
     with pytest.raises(ValueError, match=r"cannot be trained here with these settings: it needs more than 0\.195"):
         cost.cost_of("own:long", Config(filters=512, layers=32, pairs=256, device="cpu"), wait=100)
     assert psutil.Process().memory_info().rss - before < 100 * 2**20, "none of it was here"
+
+
+@pytest.mark.parametrize("title", ["eeg-simulated · QP-WL · M 16 · p 1 · 30 steps · seed 0", "x" * 200, "short"])
+def test_a_run_is_named_so_that_a_phone_shows_it(title):
+    assert len(brief(title)) <= 36
+    assert title.startswith(brief(title).rstrip("…"))
+    assert (brief(title) == title) == (len(title) <= 36)

@@ -27,6 +27,7 @@ from ui.shell.words import AUC_KINDS
 from ui.train.figures import auc_curves, loss_curves, moving_levels
 
 STILL = 0.02            # of all levels: a move below it is none
+BRIEF = 36              # letters of a title that a phone shows beside the time
 BADGES = {"queued": ("waiting", "schedule", "gray"), "running": ("running", "play_circle", "blue"),
           "finished": ("finished", "check_circle", "green"), "stopped": ("stopped", "pause_circle", "orange"),
           "failed": ("failed", "error", "red"), "interrupted": ("interrupted", "power_off", "orange")}
@@ -62,8 +63,25 @@ def choose_run(at_hand: dict[str, jobs.Job], key: str) -> jobs.Job:
         st.session_state.pop(key, None)
     running = next((i for i, job in enumerate(at_hand.values()) if job.state == "running"), 0)
     chosen = st.selectbox("Run", list(at_hand), running, key=key, **KEPT, format_func=lambda name:
-                          f"{begun(at_hand[name])} · {at_hand[name].spec['title']}")     # what differs first
+                          f"{begun(at_hand[name])} · {brief(at_hand[name].spec['title'])}")     # what differs first
+    title = at_hand[chosen].spec["title"]
+    if brief(title) != title:
+        st.caption(plain(title))
     return at_hand[chosen]
+
+
+def brief(title: str) -> str:
+    """As many parts of a title as a phone shows beside the time.
+
+    >>> brief("eeg-simulated · QP-WL · M 16 · p 1 · 30 steps · seed 0")
+    'eeg-simulated · QP-WL · M 16 · p 1'
+    """
+    kept, *parts = title.split(" · ")
+    for part in parts:
+        if len(f"{kept} · {part}") > BRIEF:
+            break
+        kept = f"{kept} · {part}"
+    return kept if len(kept) <= BRIEF else f"{kept[:BRIEF - 1]}…"
 
 
 def begun(job: jobs.Job) -> str:
