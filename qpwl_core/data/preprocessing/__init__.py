@@ -44,6 +44,8 @@ def fitted_from_dict(stored: dict, arrays: dict[str, np.ndarray]) -> FittedRecip
         channels = tuple(str(name) for name in stored["channels"])
     except (KeyError, TypeError):
         raise ValueError("a stored recipe must have domain, options and channels") from None
+    if recipe.rate is None:                            # fitting fills it in, and nothing can be prepared without
+        raise ValueError(f"a stored {recipe.domain} recipe must have a rate in Hz, and this one has none")
     arrays = {name: np.asarray(values, dtype=np.float64) for name, values in arrays.items()}
     wanted = recipe.shapes(channels)
     found = {name: values.shape for name, values in arrays.items()}

@@ -102,6 +102,9 @@ class TestEveryRecipe:
             fitted_from_dict(fitted.to_dict(), {name: values * np.nan for name, values in fitted.arrays.items()})
         with pytest.raises(ValueError, match="domain, options and channels"):
             fitted_from_dict({"domain": domain}, fitted.arrays)
+        stored = fitted.to_dict()
+        with pytest.raises(ValueError, match="rate"):        # fuzz case 7885
+            fitted_from_dict(stored | {"options": stored["options"] | {"rate": None}}, fitted.arrays)
 
     def test_other_channels_are_refused_by_name(self, domain):
         data = recordings(domain)
