@@ -2,13 +2,13 @@
 
 import os
 import signal
-import time
 
 import pytest
 
 from qpwl_core.common.files import read_json
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
+from tests.support.jobs import ended, until
 from tests.support.tiny import tiny_config, tiny_recordings
 from ui.library import jobs, scheduler
 
@@ -38,20 +38,6 @@ def runs(tmp_path, monkeypatch, cluster):
 
 def start(runs, config=CONFIG, **more):
     return jobs.submit(runs, "train", "a title", "own:tiny", config, PEOPLE, **more)
-
-
-def until(job, wanted, seconds=120):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        now = jobs.find(job.folder.parent, job.id)
-        if now and wanted(now):
-            return now
-        time.sleep(0.05)
-    raise AssertionError(f"{now.state}: {now.now}; {(job.folder / 'log.txt').read_text()[-2000:]}")
-
-
-def ended(job):
-    return not job.alive
 
 
 def test_it_is_trained_there_and_all_is_here(runs, monkeypatch, tmp_path):

@@ -21,6 +21,7 @@ from qpwl_core.data.splits import split
 from qpwl_core.evaluation.evaluate import evaluate_distances
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.model import load_model
+from tests.support.jobs import ended, until
 from tests.support.places import ROOT
 from tests.support.tiny import tiny_config, tiny_recordings
 from ui.library import jobs, scheduler, worker
@@ -44,21 +45,6 @@ def runs(tmp_path):
 
 def start(runs, config=CONFIG, people=PEOPLE, kind="train", **more):
     return jobs.submit(runs, kind, "a title", "own:tiny", config, people, **more)
-
-
-def until(job, wanted, seconds=240):
-    """The job as soon as ``wanted(job)`` is true."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        now = jobs.find(job.folder.parent, job.id)
-        if now and wanted(now):
-            return now
-        time.sleep(0.02)
-    raise AssertionError(f"{now.state}: {now.now}; {(job.folder / 'log.txt').read_text()[-2000:]}")
-
-
-def ended(job):
-    return not job.alive
 
 
 def learning(job):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from qpwl_core.common.text import shown
-from qpwl_core.data.errors import RecordingsError
+from qpwl_core.data.preprocessing.devices import columns_of_ink
 from qpwl_core.data.recordings import Recordings
 
 KNOTS = 5                # places of a sequence at which the hand is faster or slower; between them it changes evenly
@@ -25,15 +24,11 @@ def imitate_day(recordings: Recordings, seed: int, *, pace: float = 0.03, uneven
     >>> bool(np.allclose(still.sequences[0], line.sequences[0]))
     True
     """
-    for name in ("x", "y"):
-        if name not in recordings.channels:
-            raise RecordingsError(f"the recordings lack the channel {shown(name)}, so no other day can be imitated")
+    place, pen = columns_of_ink(recordings, "other day")
     given = {"pace": pace, "unevenness": unevenness, "turn": turn, "wider": wider, "lean": lean}
     for what, value in given.items():
         if not 0 <= value < np.inf:
             raise ValueError(f"{what} must be a finite number of at least 0, not {value}")
-    place = [recordings.channels.index(name) for name in ("x", "y")]
-    pen = recordings.channels.index("down") if "down" in recordings.channels else None
     sequences = []
     for i, values in enumerate(recordings.sequences):
         random = np.random.default_rng([seed, i])

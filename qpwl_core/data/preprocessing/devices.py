@@ -22,16 +22,12 @@ def imitate_device(recordings: Recordings, seed: int, *, rate: tuple[float, floa
     >>> imitate_device(line, seed=0, grid=0).sequences[0][[0, 9], 0].tolist()
     [0.0, 9.0]
     """
-    for name in ("x", "y"):
-        if name not in recordings.channels:
-            raise RecordingsError(f"the recordings lack the channel {shown(name)}, so no device can be imitated")
+    place, pen = columns_of_ink(recordings, "device")
     if not 0 < rate[0] <= rate[1] < np.inf:
         raise ValueError(f"rate must be two numbers of Hz above 0, the lower one first, not {rate}")
     for what, value, bound in (("jitter", jitter, 0.5), ("missing", missing, 1.0), ("grid", grid, np.inf)):
         if not 0 <= value < bound:
             raise ValueError(f"{what} must be at least 0 and below {bound:g}, not {value}")
-    place = [recordings.channels.index(name) for name in ("x", "y")]
-    pen = recordings.channels.index("down") if "down" in recordings.channels else None
     sequences = []
     for i, values in enumerate(recordings.sequences):
         random = np.random.default_rng([seed, i])
@@ -64,3 +60,12 @@ def _seen(values, rate, times, grid, place, pen):
     if pen is not None:
         again[:, pen] = (again[:, pen] > 0.5).astype(float)
     return again.astype(np.float32)
+
+
+def columns_of_ink(recordings: Recordings, imitated: str) -> tuple[list[int], int | None]:
+    """Where x and y stand, and the pen where it is said; one sentence where there is no ink to imitate with."""
+    for name in ("x", "y"):
+        if name not in recordings.channels:
+            raise RecordingsError(f"the recordings lack the channel {shown(name)}, so no {imitated} can be imitated")
+    place = [recordings.channels.index(name) for name in ("x", "y")]
+    return place, recordings.channels.index("down") if "down" in recordings.channels else None
