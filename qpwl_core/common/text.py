@@ -1,5 +1,6 @@
 """Words and numbers for people: names in quotes, sizes, durations, lists."""
 
+import os
 import reprlib
 from collections.abc import Sequence
 
@@ -9,7 +10,8 @@ _SHORT.maxlevel = 2
 
 
 def shown(text) -> str:
-    """Any text in quotes, short and safe to print."""
+    """Any text in quotes, short and safe to print; a path is its name."""
+    text = os.fspath(text) if isinstance(text, os.PathLike) else text
     text = text if isinstance(text, str) else quoted(text).strip("'")
     text = text if len(text) <= 80 else text[:77] + "..."
     return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text) + "'"
@@ -21,6 +23,8 @@ def quoted(claim) -> str:
     >>> quoted("a"), quoted(2.5), len(quoted("x" * 10**6)), len(quoted(list(range(10**6)))) < 40, quoted(10**5000)
     ("'a'", '2.5', 80, True, 'a number of 16,610 bits')
     """
+    if type(claim).__module__ == "numpy" and getattr(claim, "ndim", 1) == 0:
+        claim = claim.item()                     # nan, not np.float64(nan)
     if isinstance(claim, int) and claim.bit_length() > 256:
         return f"a number of {claim.bit_length():,} bits"
     try:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import plotly
 import streamlit as st
+from streamlit import runtime
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -23,9 +24,18 @@ CSS = """
 [data-testid="stColumn"]:has(.stPlotlyChart) { min-width: min(100%, 300px); }   /* a picture has room, or goes below */
 """
 
-# Streamlit serves the folder of a component: these two let the browser have plotly.js, see load.js.
-st.components.v1.declare_component("plotly", path=str(Path(plotly.__file__).parent / "package_data"))
-st.components.v1.declare_component("small", path=str(HERE / "plotly"))
+
+
+def serve_folder(name: str, path: Path) -> None:
+    """Let Streamlit serve a folder; by itself it does so only where a page's thread declares it, not a loader's."""
+    component = st.components.v1.declare_component(name, path=str(path))
+    if runtime.exists():
+        runtime.get_instance().component_registry.register_component(component)
+
+
+# These two let the browser have plotly.js, see load.js.
+serve_folder("plotly", Path(plotly.__file__).parent / "package_data")
+serve_folder("small", HERE / "plotly")
 _mount = st.components.v2.component("qpwl-plot", html=HTML, css=CSS, isolate_styles=False,
                                     js=LOAD + (HERE / "plot.js").read_text(encoding="utf-8"))
 _prepare = st.components.v2.component("qpwl-prepare", html="<i></i>", isolate_styles=False,
