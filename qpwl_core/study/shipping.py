@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,13 +13,14 @@ from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.evaluation.draws import draw, fair_groups
 from qpwl_core.evaluation.evaluate import evaluate_distances
 from qpwl_core.evaluation.sessions import sessions_of
-from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.gallery import SEGMENTS, Gallery, dense_levels, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import folder_of
 from qpwl_core.study.record import read_record, record_path
 from qpwl_core.study.sets import AGAINST_FORGERS, OF_THE_PAPER, SETS, Cell
 
 LARGEST = 60_000_000      # bytes of all shipped models together
+DENSE = 64                # filters, beyond which every second of a gallery's even levels is enough
 
 
 def first_that_ship(cells: list[Cell]) -> list[Cell]:
@@ -43,7 +45,7 @@ def ship(cells: list[Cell], out, target) -> list[Path]:
 def _ship(cell: Cell, folder: Path, target: Path) -> Path:
     ships = SETS[cell.set].ships
     assert ships is not None, "only sets that ship come here"
-    gallery = smaller(load_gallery(folder), *ships)
+    gallery = thinner(smaller(load_gallery(folder), *ships, origins=[f"{name}-" for name, _ in SETS[cell.set].joined]))
     test = gallery.part("test", forgeries=True)
     card = read_json(folder / "card.json")
     if unlearned := nothing_learned(cell, folder.parent.parent):
@@ -78,11 +80,13 @@ def nothing_learned(cell: Cell, out: Path) -> dict[str, list]:
     return {method: rows for method, rows in found.items() if rows}
 
 
-def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Gallery:
+def smaller(gallery: Gallery, test: int, calibration: int, sequences: int, origins: Sequence[str] = ()) -> Gallery:
     """At most so many people to test and to calibrate, and sequences of each, drawn at random, always the same ones.
 
-    People come from those whom the protocol can use and, where there are sessions, who have two. Of a person the
-    sequences are kept in their order, where there are sessions as many of each, and half as many forgeries come along.
+    People come from those whom the protocol can use and, where there are sessions, who have two; where sets were joined
+    (``origins``: how the names of their people begin), from every set in turn, since a line that was set on people of
+    one tablet is none for those of another. Of a person the sequences are kept in their order, where there are
+    sessions as many of each, and half as many forgeries come along.
     """
     random, kept = np.random.default_rng(0), []
     for part, most in (("test", test), ("calibration", calibration)):
@@ -94,7 +98,7 @@ def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Ga
             usable = np.unique(subjects)
         if gallery.imitates is not None:
             usable = _in_two_sessions(gallery.select(places), usable)
-        for person in np.sort(random.permutation(usable)[:most]):
+        for person in np.sort(_of_every_set(random.permutation(usable), origins)[:most]):
             of_person = random.permutation(places[subjects == person])
             if gallery.imitates is None:
                 kept.append(np.sort(of_person[:sequences]))
@@ -102,6 +106,25 @@ def smaller(gallery: Gallery, test: int, calibration: int, sequences: int) -> Ga
             forged = random.permutation(np.flatnonzero(gallery.imitates == person))
             kept += [np.sort(_in_turn(of_person, gallery.stimuli)[:sequences]), np.sort(forged[:sequences // 2])]
     return gallery.select(np.concatenate(kept))
+
+
+def thinner(gallery: Gallery) -> Gallery:
+    """Every second of the even levels where there are very many filters; the model's levels stay, and so its distance.
+
+    Of a pyramid, whose pieces have few levels each, all stay.
+    """
+    if gallery.values.shape[1] <= DENSE or gallery.pyramid != "1":
+        return gallery
+    even = dense_levels(gallery.model_levels, SEGMENTS // 2)
+    keep = np.isin(gallery.levels, even)
+    return replace(gallery, values=gallery.values[:, :, keep], levels=gallery.levels[keep])
+
+
+def _of_every_set(people: np.ndarray, origins: Sequence[str]) -> np.ndarray:
+    """The people in their order, one of every set, then the next of every set, and so on."""
+    of_set = [next((i for i, start in enumerate(origins) if name.startswith(start)), -1) for name in people]
+    rank = [of_set[:place].count(each) for place, each in enumerate(of_set)]
+    return people[np.argsort(rank, kind="stable")]
 
 
 def _in_two_sessions(gallery: Gallery, people: np.ndarray) -> np.ndarray:

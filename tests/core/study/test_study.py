@@ -14,7 +14,7 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.evaluation import bootstrap as compare
 from qpwl_core.evaluation import metrics, protocol
 from qpwl_core.evaluation.evaluate import evaluate_distances
-from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.gallery import Gallery, dense_levels, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
@@ -363,6 +363,32 @@ def test_a_small_gallery_keeps_both_sessions_and_forgeries_of_its_people():
         sessions = small.stimuli[small.subjects == name].tolist()
         assert (sessions.count("session1"), sessions.count("session2")) == (3, 3)
         assert (small.imitates == name).sum() == 3
+
+
+def gallery_of_names(names, levels=(0.0, 1.0), filters=2, own=None):
+    n = len(names)
+    return Gallery(np.random.default_rng(0).random((n, filters, len(levels))), np.array(levels), own,
+                   np.zeros((n, 2)), np.array(names), None, np.arange(n), np.full(n, "calibration"), "mp-npl", 1.0, "")
+
+
+def test_a_small_gallery_has_people_of_every_set_that_was_joined():
+    names = np.repeat([*(f"susig-visual-{i}" for i in range(20)), "svc2004-1", "svc2004-2"], 7)
+    small = shipping.smaller(gallery_of_names(names), 0, 4, 6, origins=["susig-blind-", "svc2004-"])
+    assert len(small.people) == 4
+    assert [name for name in small.people if name.startswith("svc")] == ["svc2004-1", "svc2004-2"]
+    one = shipping.smaller(gallery_of_names(names), 0, 4, 6)
+    assert sum(name.startswith("susig") for name in one.people) == 4, "what it was before, where nothing is joined"
+
+
+def test_a_gallery_of_very_many_filters_ships_with_fewer_levels_and_the_same_distances():
+    own = np.array([0.0, 0.013, 0.4, 1.0])
+    gallery = gallery_of_names(["a", "b"], dense_levels(own), 128, own)
+    thin = shipping.thinner(gallery)
+    assert (len(gallery.levels), len(thin.levels)) == (67, 35)
+    assert np.isin(own, thin.levels).all()
+    np.testing.assert_array_equal(thin.values, gallery.values[:, :, np.isin(gallery.levels, thin.levels)])
+    few = gallery_of_names(["a", "b"], dense_levels(own), 64, own)
+    assert shipping.thinner(few) is few
 
 
 def test_a_card_tells_what_learns_nothing_on_the_same_people(tmp_path):
