@@ -37,7 +37,7 @@ SPACE: dict[str, dict[str, Choices]] = {
     "gait": {"layers": (3, 5, 8), "filters": (32, 64), "p": (1.0, 2.0, 3.0), "channel_dropout": (0.0, 0.1),
              "crop": (0.0, 2.5), "recipe.rate": (None, 25.0)},
     "eye": {"layers": (5, 8), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1),
-            "crop": (2.0, 4.0, 8.0), "recipe.saturation": (20.0, 50.0, 100.0),
+            "crop": (2.0, 4.0, 8.0), "recipe.fine": (True, False), "recipe.gaze": (True, False),
             "recipe.rate": (None, 125.0)},
     "signature": {"p": (1.0, 2.0), "one_threshold": (True, False), "forgery_weight": (2.0, 8.0),
                   "day_copies": (0, 1, 2), "recipe.position": (True, False), "recipe.time": (True, False),

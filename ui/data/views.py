@@ -50,6 +50,8 @@ MEANING = {            # of the options of all recipes
     "margin": "seconds around a lost sample that are lost too: the lid still covers the pupil",
     "saturation": "°/s at which the slow velocity channel, a tanh, begins to bend",
     "validity": "one channel per eye that is 1 where it was seen and 0 where it was lost",
+    "gaze": "x and y are seen: where somebody looks, and not only how",
+    "fine": "steps from sample to sample and how they change, as asinh: what an eye does while it rests",
     **INK_MEANING,
 }
 EEG_STEPS = {"Steps between samples": "change", "Whitened": "whiten", "One loudness": "equalise",

@@ -26,7 +26,9 @@ class EyeRecipe(Recipe):
     position, with velocity 0, or "drop" samples that no eye sees. ``screen``: (px wide, px high, m wide, m high, m
     away); None takes ``info["screen"]`` of the recordings where that is given. With it, or with channels named in deg,
     velocities are in °/s and v0 = ``saturation``; else v0 is the speed that nine in ten training samples stay below.
-    ``validity``: one channel per eye with 1 where it was seen, 0 where lost.
+    ``validity``: one channel per eye with 1 where it was seen, 0 where lost. ``gaze``: x and y, as above, or not.
+    ``fine``: the steps from sample to sample and how they change, both as asinh(x / their median size): tanh and clip
+    are made for saccades, and what an eye does while it rests is next to nothing in them.
     """
 
     screen: tuple[float, ...] | None = None
@@ -34,8 +36,11 @@ class EyeRecipe(Recipe):
     margin: float = 0.02
     saturation: float = 50.0
     validity: bool = True
+    gaze: bool = True
+    fine: bool = False
 
     domain: ClassVar[str] = "eye"
+    later: ClassVar[tuple[str, ...]] = ("gaze", "fine")
 
     def __post_init__(self):
         super().__post_init__()
@@ -60,7 +65,8 @@ class EyeRecipe(Recipe):
     def output_channels(self, channels):
         names = []
         for eye, kinds in _eyes(channels).items():
-            parts = ["x", "y", "vx_slow", "vy_slow", "vx_fast", "vy_fast"]
+            parts = ["x", "y"] * self.gaze + ["vx_slow", "vy_slow", "vx_fast", "vy_fast"]
+            parts += ["vx_fine", "vy_fine", "ax_fine", "ay_fine"] * self.fine
             parts += ["pupil"] * ("pupil" in kinds) + ["valid"] * self.validity
             names += [f"{eye}_{part}" if eye else part for part in parts]
         return tuple(names)
@@ -83,7 +89,7 @@ class EyeRecipe(Recipe):
         return np.hstack(columns)
 
     def measure(self, prepared, channels):
-        centres, scales, speeds = [], [], []
+        centres, scales, speeds, steps = [], [], [], []
         for part in _parts(channels):
             seen = np.concatenate([x[x[:, part[-1]] > 0][:, part[:-1]] for x in prepared])
             if not len(seen):
@@ -94,16 +100,22 @@ class EyeRecipe(Recipe):
             if not self.screen and not _in_degrees(channels):
                 velocity = np.concatenate([_velocity(x[:, part], self.rate) for x in prepared])
                 speeds[-1] = float(positive(np.percentile(np.hypot(*velocity.T), 90)))
-        return {"centre": np.concatenate(centres), "scale": np.concatenate(scales), "speed": np.array(speeds)}
+            if self.fine:
+                moved = np.abs(np.concatenate([_steps(x[:, part]) for x in prepared]))
+                still = (moved == 0).all(axis=1)                 # lost, or held
+                steps += positive(np.median(moved[~still], axis=0) if not still.all() else np.zeros(4)).tolist()
+        found = {"centre": np.concatenate(centres), "scale": np.concatenate(scales), "speed": np.array(speeds)}
+        return found | ({"steps": np.array(steps)} if self.fine else {})
 
     def shapes(self, channels):
         parts = _parts(channels)
         columns = (sum(len(part) - 1 for part in parts),)
-        return {"centre": columns, "scale": columns, "speed": (len(parts),)}
+        found = {"centre": columns, "scale": columns, "speed": (len(parts),)}
+        return found | ({"steps": (4 * len(parts),)} if self.fine else {})
 
     def finish(self, prepared, statistics, channels):
         columns, seen, done = [], np.zeros(len(prepared), dtype=bool), 0
-        for part, speed in zip(_parts(channels), statistics["speed"], strict=True):
+        for eye, (part, speed) in enumerate(zip(_parts(channels), statistics["speed"], strict=True)):
             of_part = slice(done, done + len(part) - 1)
             done = of_part.stop
             valid = prepared[:, part[-1]] > 0
@@ -111,7 +123,11 @@ class EyeRecipe(Recipe):
             # An eye that was never seen stands at the training mean.
             standard = np.clip(standard, -CLIP, CLIP) if valid.any() else np.zeros_like(standard)
             velocity = _velocity(prepared[:, part], self.rate) / speed
-            columns += [standard[:, :2], np.tanh(velocity), np.clip(velocity / FAST, -1, 1), standard[:, 2:]]
+            columns += [standard[:, :2]] if self.gaze else []
+            columns += [np.tanh(velocity), np.clip(velocity / FAST, -1, 1)]
+            if self.fine:
+                columns.append(np.arcsinh(_steps(prepared[:, part]) / statistics["steps"][4 * eye:4 * eye + 4]))
+            columns.append(standard[:, 2:])
             columns += [valid[:, None]] if self.validity else []
             seen |= valid
         values = np.hstack(columns)
@@ -200,6 +216,13 @@ def _held(values, valid):
         return np.zeros_like(values)
     last = np.maximum.accumulate(np.where(valid, np.arange(len(valid)), -1))
     return values[np.where(last < 0, np.argmax(valid), last)]
+
+
+def _steps(eye):
+    """Steps (T, 4) from each sample to the next, x and y, and how they change; 0 where a sample of them is lost."""
+    step = np.diff(eye[:, :2], axis=0, append=eye[-1:, :2])
+    change = np.diff(step, axis=0, prepend=step[:1])
+    return np.where(_near(eye[:, -1] == 0, 1)[:, None], 0.0, np.hstack([step, change]))
 
 
 def _velocity(eye, rate):

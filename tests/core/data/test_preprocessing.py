@@ -410,6 +410,34 @@ def test_without_geometry_velocity_is_in_units_of_training():
     np.testing.assert_allclose(again.sequences[0], fitted.apply(data).sequences[0], atol=2e-3)
 
 
+def test_fine_steps_are_in_units_of_their_median_and_nought_where_the_eye_was_lost():
+    x, y = np.round(RNG.normal(size=(2, 300)).cumsum(axis=1), 1)
+    confidence = np.ones(300)
+    confidence[100:110] = 0
+    fitted = recipe_for("eye", margin=0, fine=True).fit(gaze(x, y, confidence))
+    out = fitted.apply(gaze(x, y, confidence))
+    seen = np.r_[0:99, 111:299]                                      # neither lost nor beside what is
+    step, scale = np.diff(x, append=x[-1]), fitted.arrays["steps"]
+    np.testing.assert_allclose(np.sinh(column(out, "vx_fine"))[seen] * scale[0], step[seen], atol=1e-4)
+    np.testing.assert_allclose(np.sinh(column(out, "ay_fine"))[seen[1:]] * scale[3], np.diff(np.diff(
+        y, append=y[-1]), prepend=0)[seen[1:]], atol=1e-4)
+    assert scale[0] == pytest.approx(np.median(np.abs(step)), rel=0.2)
+    for name in ("vx_fine", "vy_fine", "ax_fine", "ay_fine"):
+        assert (column(out, name)[99:111] == 0).all()
+    same(fitted_from_dict(fitted.to_dict(), fitted.arrays).apply(gaze(x, y, confidence)), out)
+    still = gaze(np.full(50, 7.0), np.full(50, 8.0))
+    assert (column(recipe_for("eye", fine=True).fit(still).apply(still), "ax_fine") == 0).all()
+    one = gaze(np.array([7.0]), np.array([8.0]))
+    assert len(fitted.apply(one).sequences[0]) == 1
+
+
+def test_eye_positions_can_be_left_out_and_what_shipped_before_is_written_as_it_was():
+    data = gaze(*RNG.normal(size=(2, 50)))
+    plain = recipe_for("eye").fit(data)
+    assert recipe_for("eye", gaze=False).fit(data).output_channels == plain.output_channels[2:]
+    assert not {"gaze", "fine"} & set(plain.to_dict()["options"])
+
+
 def test_lost_samples_are_held():
     x = 600 + np.arange(100.0)
     x[40:50] = -3000
