@@ -13,6 +13,7 @@ from qpwl_core.evaluation.bootstrap import repeats_test, resample
 from qpwl_core.evaluation.draws import draw, fair_groups
 from qpwl_core.evaluation.evaluate import evaluate_distances
 from qpwl_core.models.gallery import Gallery, load_gallery
+from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Embeddings, Model, load_model
 
 CAVEAT = ("p is of Wilcoxon's test over repeats: repeats share people and models, so it only says whether the draw "
@@ -34,6 +35,8 @@ def compare_models(folders: list[str], recordings: Recordings | None = None, see
     notes: list[str] = []
     for name, folder in names.items():
         model = load_model(folder, device)
+        if recordings is None and METHODS[model.config.method].distance == "dtw":
+            raise ValueError(f"{name} warps sequences themselves, which no gallery keeps: name recordings with --data")
         if recordings is None:
             gallery = load_gallery(folder).part("test", forgeries=True)
             seen[name] = gallery.distances(), gallery

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 import torch
 
+from qpwl_core.cli import main as cli
+from qpwl_core.common.files import read_json
 from qpwl_core.evaluation.evaluate import evaluate_model
 from qpwl_core.models.aggregation import FRAMES, Frames
 from qpwl_core.models.gallery import build_gallery
@@ -29,6 +31,28 @@ def test_nothing_is_learned_and_a_model_comes_out(method, tmp_path):
                                   records[-1].model.distances(records[-1].model.embed(recordings)))
     summary, _ = evaluate_model(model, recordings)
     assert 0.5 < summary["verification"]["1"]["auc"] <= 1
+
+
+def test_what_learns_nothing_is_compared_like_any_other_model(tmp_path, capsys):
+    recordings = tiny_recordings()
+    recordings.save(tmp_path / "people.npz")
+    for method in ("qp-wl", *METHODS):
+        list(train(tiny_config(method=method), recordings, tmp_path / method))
+    folders = [str(tmp_path / method) for method in ("qp-wl", *METHODS)]
+    assert cli.main(["compare", *folders, "--data", str(tmp_path / "people.npz"), "--json",
+                     str(tmp_path / "found.json")]) == 0
+    printed = capsys.readouterr().out
+    found = read_json(tmp_path / "found.json")
+    for method in METHODS:
+        assert f"qp-wl − {method}  n = 1" in printed
+        model = load_model(tmp_path / method)
+        alone, _ = evaluate_model(model, recordings)
+        assert found["models"][method]["verification"] == alone["verification"]
+    assert cli.main(["compare", *folders]) == 2
+    assert "gallery.safetensors is not there" in capsys.readouterr().err, "of qp-wl, which could have one"
+    assert cli.main(["compare", folders[-1], folders[0]]) == 2
+    assert capsys.readouterr().err == ("qpwl_core: dtw warps sequences themselves, which no gallery keeps: name "
+                                       "recordings with --data\n")
 
 
 def test_untrained_is_the_quantile_layer_on_what_the_recipe_gives():
