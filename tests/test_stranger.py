@@ -51,8 +51,8 @@ def test_the_wheel_has_what_it_needs_and_no_more(elsewhere):
     names = zipfile.ZipFile(wheel).namelist()
     tops = {Path(name).parts[0] for name in names}
     assert {top for top in tops if not top.endswith(".dist-info")} == {"qpwl_core"}
-    for name in ("py.typed", "transport/kernels.cpp", "transport/convolutions.h", "sample_data/gait-hapt-30.npz",
-                 "sample_data/README.md",
+    for name in ("py.typed", "transport/kernels.cpp", "transport/convolutions.h", "transport/sorting.h",
+                 "sample_data/gait-hapt-30.npz", "sample_data/README.md",
                  "models/gait-hapt-qp-wl/card.json", "models/gait-hapt-qp-wl/gallery.safetensors"):
         assert f"qpwl_core/{name}" in names
     for licence in ("LICENSE", "NOTICE"):

@@ -1,4 +1,4 @@
-// Pairwise W_p of quantile functions, its gradient, the search for order statistics, PReLU, and layers of convolutions
+// Pairwise W_p of quantile functions, its gradient, order statistics (sorting.h), PReLU, and layers of convolutions
 // (convolutions.h), in float32.
 //
 // The formulas are those of closed_form.py, written for vectors: a "tile" is LANES references side by side, so that
@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 #if defined(__AVX512F__)
 #include <immintrin.h>
@@ -364,8 +365,8 @@ static void forward(const Order& order, const float* a, const float* tiles, cons
 static inline void tiled(const float* const* rows, const float* const* next, float* tile, int64_t size) {
     I low, high;
     for (int i = 0; i < LANES; i++) low[i] = i / 2 + i % 2 * LANES, high[i] = low[i] + LANES / 2;
-    int64_t j = 0;
-    for (; j + LANES <= size; j += LANES) {
+    for (int64_t at = 0; at < size && size >= LANES; at += LANES) {
+        const int64_t j = std::min(at, size - LANES);                    // the last vectors overlap those before
         F x[LANES], y[LANES];
         for (int i = 0; i < LANES; i++) x[i] = load(rows[i] + j), __builtin_prefetch(next[i] + j);
         for (int done = 1; done < LANES; done *= 2) {
@@ -377,7 +378,7 @@ static inline void tiled(const float* const* rows, const float* const* next, flo
         }
         for (int i = 0; i < LANES; i++) store(tile + (j + i) * LANES, x[i]);
     }
-    for (; j < size; j++)
+    for (int64_t j = 0; j < size && size < LANES; j++)
         for (int i = 0; i < LANES; i++) tile[j * LANES + i] = rows[i][j];
 }
 
@@ -446,131 +447,7 @@ static void backward(const Order& order, const float* a, const float* tiles, con
     }
 }
 
-static inline void in_order(uint64_t& x, uint64_t& y) {
-    const uint64_t less = x < y ? x : y, more = x < y ? y : x;
-    x = less, y = more;
-}
-
-// Order statistics of one row at a time. Samples go into buckets of equal width, four buckets a sample, so that most hold
-// few; only buckets in which a wanted rank falls are then sorted. All is written so that it takes no branch that
-// depends on the samples: a wrongly foretold one costs as much as ten samples do.
-struct Row {
-    static constexpr int FEW = 4;                 // samples that a network sorts, whatever they are
-    static constexpr int64_t MOST = 1 << 12;      // buckets: more would no longer fit the first-level cache
-    std::vector<uint32_t> items, ends, bucket, keys;   // places, bucket after bucket; where each bucket ends; of each sample
-    std::vector<uint64_t> many;                   // a bucket of more than a few, in order
-    int64_t count = 0, sorted = -1;               // samples of this row; which bucket that is
-    explicit Row(int64_t T) : items(T), ends(std::min(4 * T, MOST) + 1 + LANES), bucket(T), keys(T) {}
-
-    bool fill(const float* x, int64_t length);                                     // false where a sample is not finite
-    uint32_t place(int64_t rank);                                                  // of the sample with this rank
-    // A sample and its place, in one number that sorts by value, then by place: ordering it is a stable sort.
-    uint64_t item(int64_t i) const { return (uint64_t)keys[items[i]] << 32 | items[i]; }
-};
-
-static inline I key_of(F x) {                                      // sorts as x does, read without a sign
-    const I bits = (I)(x + 0.0f);                                  // -0 is 0
-    return bits ^ (bits >> 31 | INT32_MIN);
-}
-
-template <int STEP> static inline I moved(I x) {            // by so many lanes, noughts before them
-    I from;
-    #pragma GCC unroll 16
-    for (int i = 0; i < LANES; i++) from[i] = i < STEP ? LANES + i : i - STEP;
-    return __builtin_shuffle(x, I{}, from);
-}
-
-// Numbers of samples to where each bucket starts. A vector at a time; beyond the last bucket there are noughts.
-static void running_totals(uint32_t* counts, int64_t buckets) {
-    int32_t carry = 0;
-    for (int64_t j = 0; j < buckets; j += LANES) {
-        I here, sum;
-        __builtin_memcpy(&here, counts + j, sizeof here);
-        sum = here + moved<1>(here), sum += moved<2>(sum);
-        if (LANES > 4) sum += moved<4>(sum);
-        if (LANES > 8) sum += moved<8>(sum);
-        const I starts = sum - here + carry;
-        __builtin_memcpy(counts + j, &starts, sizeof starts);
-        carry += sum[LANES - 1];
-    }
-}
-
-bool Row::fill(const float* x, int64_t length) {
-    F least = all(x[0]), most = least, odd = F{}, sums = F{}, squares = F{};
-    int64_t t = 0;
-    for (; t + LANES <= length; t += LANES) {
-        const F v = load(x + t), d = v - x[0];
-        odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);  // odd: NaN once anything is not finite
-        sums += d, squares += d * d;
-    }
-    const float counted = std::max<int64_t>(t, 1), mean = total(sums) / counted, variance = total(squares) / counted - mean * mean;
-    for (; t < length; t++) {
-        F v = all(x[t]);
-        odd += v * 0.0f, least = smaller(least, v), most = larger(most, v);
-    }
-    if (any(odd != 0.0f)) return false;
-    float low = least[0], high = most[0];
-    for (int i = 1; i < LANES; i++) low = std::min(low, least[i]), high = std::max(high, most[i]);
-
-    low *= 0.5f, high *= 0.5f;  // halves, so that no difference overflows
-    float few_low = high, few_high = low;  // eight samples tell where most lie: outliers must not crowd all others together
-    for (int i = 0; i < 8; i++) {
-        const float v = x[i * length / 8] * 0.5f;
-        few_low = std::min(few_low, v), few_high = std::max(few_high, v);
-    }
-    const float few = few_high - few_low;
-    if (few > 0) low = std::max(low, few_low - few), high = std::min(high, few_high + few);
-    if (variance > 0 && variance < 1e36f) {                                // and nearly all lie within three deviations
-        const float centre = 0.5f * (x[0] + mean), wide = 1.5f * std::sqrt(variance);
-        low = std::max(low, centre - wide), high = std::min(high, centre + wide);
-    }
-    const int64_t buckets = std::min(4 * length, MOST);
-    const float last = buckets - 1, scale = high - low > 1e-30f ? buckets / (high - low) : 0;
-    uint32_t *__restrict in = bucket.data(), *__restrict end = ends.data() + 1, *__restrict item = items.data();
-    for (t = 0; t < length; t += LANES) {
-        F v = F{};
-        const size_t size = 4 * std::min<int64_t>(LANES, length - t);
-        if (size == sizeof v) v = load(x + t); else __builtin_memcpy(&v, x + t, size);
-        const I b = __builtin_convertvector(smaller(larger((v * 0.5f - low) * scale, F{}), all(last)), I), key = key_of(v);
-        if (size == sizeof v) __builtin_memcpy(in + t, &b, sizeof b), __builtin_memcpy(keys.data() + t, &key, sizeof key);
-        else __builtin_memcpy(in + t, &b, size), __builtin_memcpy(keys.data() + t, &key, size);
-    }
-    std::fill(end, end + buckets + LANES, 0);
-    for (t = 0; t < length; t++) end[in[t]]++;
-    running_totals(end, buckets);
-    for (t = 0; t < length; t++) item[end[in[t]]++] = t;
-    count = length, sorted = -1;
-    return true;
-}
-
-constexpr int EIGHT[][2] = {                               // a network that sorts eight
-    {0, 2}, {1, 3}, {4, 6}, {5, 7}, {0, 4}, {1, 5}, {2, 6}, {3, 7}, {0, 1}, {2, 3}, {4, 5}, {6, 7}, {2, 4}, {3, 5}, {1, 4},
-    {3, 6}, {1, 2}, {3, 4}, {5, 6}};
-
-uint32_t Row::place(int64_t rank) {
-    const uint32_t b = bucket[items[rank]];
-    const int64_t from = ends[b], to = ends[b + 1];
-    if (to - from > FEW && to - from <= 2 * FEW && count >= 2 * FEW) {
-        const int64_t first = std::min(from, count - 2 * FEW);
-        uint64_t x[2 * FEW];
-        for (int i = 0; i < 2 * FEW; i++) x[i] = item(first + i);
-        for (const auto& pair : EIGHT) in_order(x[pair[0]], x[pair[1]]);
-        return (uint32_t)x[rank - first];
-    }
-    if (to - from > FEW || count < FEW) {
-        if (sorted != b) {
-            many.clear();
-            for (int64_t i = from; i < to; i++) many.push_back(item(i));
-            std::sort(many.begin(), many.end());
-            sorted = b;
-        }
-        return (uint32_t)many[rank - from];
-    }
-    const int64_t first = std::min(from, count - FEW);     // what lies beside a bucket is larger or smaller: it may be sorted along
-    uint64_t x[FEW] = {item(first), item(first + 1), item(first + 2), item(first + 3)};
-    in_order(x[0], x[1]), in_order(x[2], x[3]), in_order(x[0], x[2]), in_order(x[1], x[3]), in_order(x[1], x[2]);
-    return (uint32_t)x[rank - first];
-}
+#include "sorting.h"
 
 extern "C" {
 
@@ -603,31 +480,48 @@ void qpwl_backward(const float* a, const float* tiles, const float* w, const flo
 int64_t qpwl_quantiles(const float* x, const int64_t* lengths, const double* position, float* out, float* rise, int32_t* places,
                        int64_t threads, int64_t B, int64_t K, int64_t T, int64_t L) {
     int64_t bad = 0;
+    const bool together = T <= Rows::LONGEST && B * K >= LANES;
     #pragma omp parallel num_threads(threads) reduction(+ : bad)
     {
         Row sorted(T);
+        Rows many(together ? T : 1);
         std::vector<int64_t> rank(2 * L);                        // below and above each position, of the present sequence
         std::vector<float> fractions(L);
         int64_t present = -1;
         #pragma omp for schedule(static)
-        for (int64_t row = 0; row < B * K; row++) {
-            const float* from = x + row * T;
-            const int64_t end = lengths[row / K] - 1;
-            int32_t* place = places + row * 2 * L;
-            if (present != row / K) {
-                present = row / K;
-                for (int64_t l = 0; l < L; l++) {
-                    const double at = position[present * L + l];
-                    rank[l] = std::max<int64_t>(std::min((int64_t)at, end), 0), rank[L + l] = std::min(rank[l] + 1, end);
-                    fractions[l] = at - rank[l];
+        for (int64_t group = 0; group < B * K; group += LANES) {
+            const int64_t count = std::min<int64_t>(LANES, B * K - group);
+            I odd = I{}, wrong = I{} - 1;
+            if (together) {
+                const float *rows[LANES], *next[LANES];
+                I counted;
+                for (int64_t i = 0; i < LANES; i++) {
+                    const int64_t row = group + std::min(i, count - 1);
+                    rows[i] = x + row * T, next[i] = x + std::min(row + LANES, B * K - 1) * T, counted[i] = lengths[row / K];
                 }
+                many.fill(rows, next, counted, T, odd, wrong);
             }
-            if (!sorted.fill(from, end + 1)) { bad++; continue; }
-            for (int64_t l = 0; l < 2 * L; l++) place[l] = sorted.place(rank[l]);
-            for (int64_t l = 0; l < L; l++) {
-                const float low = from[place[l]], high = from[place[L + l]], fraction = fractions[l];
-                rise[row * L + l] = high - low;
-                out[row * L + l] = fraction < 0.5f ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
+            for (int64_t i = 0; i < count; i++) {
+                const int64_t row = group + i, end = lengths[row / K] - 1;
+                const float* from = x + row * T;
+                int32_t* place = places + row * 2 * L;
+                if (present != row / K) {
+                    present = row / K;
+                    for (int64_t l = 0; l < L; l++) {
+                        const double at = position[present * L + l];
+                        rank[l] = std::max<int64_t>(std::min((int64_t)at, end), 0);
+                        rank[L + l] = std::max<int64_t>(std::min(rank[l] + 1, end), 0);
+                        fractions[l] = at - rank[l];
+                    }
+                }
+                if (odd[i] || (wrong[i] && !sorted.fill(from, end + 1))) { bad++; continue; }
+                if (wrong[i]) for (int64_t l = 0; l < 2 * L; l++) place[l] = sorted.place(rank[l]);
+                else for (int64_t l = 0; l < 2 * L; l++) place[l] = many.place(i, rank[l]);
+                for (int64_t l = 0; l < L; l++) {
+                    const float low = from[place[l]], high = from[place[L + l]], fraction = fractions[l];
+                    rise[row * L + l] = high - low;
+                    out[row * L + l] = fraction < 0.5f ? low + fraction * (high - low) : high - (high - low) * (1 - fraction);
+                }
             }
         }
     }

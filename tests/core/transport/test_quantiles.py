@@ -124,6 +124,28 @@ def test_many_ties_agree_with_the_stable_sort(monkeypatch):
     assert torch.equal(*gradients)
 
 
+@pytest.mark.parametrize("near", [False, True], ids=["spread out", "near ties"])
+@pytest.mark.parametrize("length", [1, 2, 15, 17, 125, 256, 257, 1000, 1024, 1025])
+def test_every_length_agrees_with_the_stable_sort(length, near, monkeypatch):
+    """Up to 1024 samples, 16 rows are sorted side by side by samples rounded to 24 bits or fewer of their row's range:
+    near ties beside one far sample are rounded to one number, in whatever order they stand."""
+    torch.manual_seed(length)
+    x, lengths = padded([length, (length + 1) // 2, length, 1, length], 7)
+    if near:
+        x = 1 + x.mul(3).round() * 2**-22
+        x[:, :, length // 3] = 1e4
+    layer, weight, found = QuantileLayer(16), torch.randn(5, 7, 18), []
+    for plain in (False, True):
+        if plain:
+            monkeypatch.setattr(kernels_module, "_loaded", [None])
+        values = layer(x.requires_grad_(), lengths)
+        found.append([values.detach(), *torch.autograd.grad((values * weight).sum(), [x, layer.gaps])])
+    (values, by_x, by_gaps), (want, want_by_x, want_by_gaps) = found
+    torch.testing.assert_close(values, want, rtol=2e-7, atol=1e-7)
+    assert torch.equal(by_x, want_by_x), "the gradient reaches the same samples"
+    torch.testing.assert_close(by_gaps, want_by_gaps, rtol=1e-4, atol=1e-5)
+
+
 def test_long_sequences_keep_their_digits():
     """The printed form N(x₂−x₁)r + n x₁ + (1−n)x₂ loses digits as N grows; the interpolating form does not."""
     n = 200_000
@@ -246,11 +268,13 @@ def test_bad_input_is_found_without_compiled_kernels(monkeypatch):
         empirical_quantiles(spoiled(math.nan).requires_grad_(), N, R)
 
 
+@pytest.mark.parametrize("filters", [3, 21])
 @pytest.mark.parametrize("spread", ["outlier", "two clusters", "huge", "tiny", "constant", "signed zeros", "denormal"])
-def test_any_spread_of_samples_is_sorted(spread, way):
-    """The kernel sorts by buckets of equal width; values that crowd into one bucket must not confuse it."""
+def test_any_spread_of_samples_is_sorted(spread, filters, way):
+    """The kernel sorts by buckets of equal width, many short rows side by side by rounded samples; values that crowd
+    into one bucket, or are rounded to one number, must not confuse it."""
     torch.manual_seed(0)
-    x = torch.randn(1, 3, 512)
+    x = torch.randn(1, filters, 512)
     if spread == "outlier":
         x[..., 7] = 1e30
     elif spread == "two clusters":
