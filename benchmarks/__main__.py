@@ -6,8 +6,9 @@
     python -m benchmarks --compare FILE           and print what got slower than those figures by more than the noise
 
 `benchmarks/figures.json` has the figures that were last kept. A benchmark is a module with ``run() -> list[dict]``; a
-row has ``what``, ``measured``, ``reference``, ``ratio``, its ``noise``, ``floor`` (text such as ">= 0.9"), ``ok``. Each
-module runs in a separate process, so that none warms, fills or slows another.
+row has ``what``, ``measured``, ``reference``, ``ratio``, its ``noise``, ``floor`` (text such as ">= 0.9"), ``ok``, and
+what is timed repeats until its noise is smaller than its margin. Each module runs in a separate process, so that none
+warms, fills or slows another.
 """
 
 import argparse
@@ -47,10 +48,10 @@ def slower(rows: list[dict], before: list[dict]) -> list[str]:
 
 
 def merged(kept: list[dict], rows: list[dict]) -> list[dict]:
-    """The rows that were kept, renewed where they were measured again, and those that are new."""
-    renewed = {row["what"]: row for row in rows}
-    stayed = [renewed.pop(row["what"], row) for row in kept]
-    return stayed + list(renewed.values())
+    """The rows that were measured, and of other benchmarks those that were kept, benchmark by benchmark."""
+    measured = {row["benchmark"] for row in rows}
+    return sorted([row for row in kept if row["benchmark"] not in measured] + rows,
+                  key=lambda row: row["benchmark"])
 
 
 def main(arguments: list[str]) -> int:
@@ -74,7 +75,7 @@ def main(arguments: list[str]) -> int:
             print(done.stderr, file=sys.stderr)
             failed = True
             continue
-        rows += json.loads(done.stdout.splitlines()[-1])
+        rows += [{"benchmark": name, **row} for row in json.loads(done.stdout.splitlines()[-1])]
     print(table(rows))
     if args.json:
         kept = json.loads(args.json.read_text()) if args.json.exists() and wanted else []

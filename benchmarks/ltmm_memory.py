@@ -7,11 +7,13 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks._timing import row
+
 SAMPLES = 17_000_000
 FLOOR_MB = 300.0
 PEAK = r"""
 import sys, resource
-from qpwl_core.datasets.ltmm import active_windows, quiet_wfdb
+from qpwl_core.data.datasets.ltmm import active_windows, quiet_wfdb
 with quiet_wfdb():
     pass
 def now():
@@ -47,9 +49,5 @@ def run() -> list[dict]:
         done = subprocess.run([sys.executable, "-c", PEAK, str(record)], capture_output=True, text=True, check=True,
                               cwd=Path(__file__).resolve().parent.parent)
     peak = float(done.stdout)
-    return [{"what": f"MB of memory to window LTMM's {SAMPLES / 1e6:.0f} million samples × 6 (file: {size:.0f} MB)",
-             "measured": peak, "reference": FLOOR_MB, "ratio": peak / FLOOR_MB, "floor": 1.0, "ok": peak < FLOOR_MB}]
-
-
-if __name__ == "__main__":
-    print(run())
+    return [row(f"memory to window LTMM's {SAMPLES / 1e6:.0f} million samples × 6 (file: {size:.0f} MB)",
+                f"{peak:.0f} MB", f"{FLOOR_MB:.0f} MB", peak / FLOOR_MB, 1, at_least=False)]

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from benchmarks._timing import race, race_to, row
+from benchmarks._timing import race_to, row
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.config import Config, preset
 from qpwl_core.models.model import Model
@@ -127,9 +127,9 @@ def race_pyramid() -> dict:
                         validation=0.1, iterations=10**8)
         run = Run(config, signed)
         steps.append(partial(run.learn, run.sampler.batch(0)))
-    ours, theirs, ratio = race(*steps, rounds=15)
+    ours, theirs, ratio, noise = race_to(0.4, *steps)
     return row("training step, pyramid 1+2+4, N = 24, T = 400, D = 7", f"{ours * 1e3:.1f} ms",
-               f"QP-WL {theirs * 1e3:.1f} ms", ratio, 0.4)
+               f"QP-WL {theirs * 1e3:.1f} ms", ratio, 0.4, noise=noise)
 
 
 def race_presets() -> list[dict]:
@@ -163,9 +163,9 @@ def race_embedding() -> dict:
         return torch.cat([model.embed(one).values for one in alone])
 
     torch.testing.assert_close(model.embed(alone[7]).values[0], model.embed(eeg).values[7])
-    ours, theirs, ratio = race(lambda: model.embed(eeg), one_by_one, rounds=3)
+    ours, theirs, ratio, noise = race_to(2.0, lambda: model.embed(eeg), one_by_one, rounds=3)
     return row(f"embed {len(eeg)} EEG sequences in one run, T = 256, D = 16", f"{ours:.2f} s, {len(eeg) / ours:.0f}/s",
-               f"one by one {theirs:.2f} s", ratio, 2.0)
+               f"one by one {theirs:.2f} s", ratio, 2.0, noise=noise)
 
 
 def run() -> list[dict]:
