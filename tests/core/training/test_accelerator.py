@@ -1,6 +1,7 @@
 """What an accelerator would wait for, without one: host reads counted in steps on a CPU that is taken for one."""
 
 import json
+import threading
 
 import numpy as np
 import pytest
@@ -69,6 +70,35 @@ def test_counting_finds_the_reads_of_a_cpu(monkeypatch):
     with HostReads() as reads:
         run.learn(run.sampler.batch(0))
     assert len(reads.found) > 5
+
+
+def test_batches_are_pinned_ahead_and_copied_without_blocking(monkeypatch):
+    """Of a card that is not there: where memory is pinned, and how it is copied."""
+    run = Run(tiny_config(), tiny_recordings())
+    run.device = torch.device("cuda")
+    pinned, copied, to = [], [], torch.Tensor.to
+
+    def pin_memory(x):
+        pinned.append((threading.current_thread().name, tuple(x.shape)))
+        return x
+
+    def copy(x, *args, non_blocking=False, **kwargs):
+        if args and isinstance(args[0], torch.device) and args[0].type == "cuda":
+            copied.append((tuple(x.shape), non_blocking))
+            return x
+        return to(x, *args, **kwargs)
+
+    monkeypatch.setattr(torch.Tensor, "pin_memory", pin_memory)
+    batches = run.batches(2)
+    batch = next(batches)
+    batches.close()
+    shapes = {tuple(batch.x.shape), tuple(batch.labels.shape)}
+    assert {shape for _, shape in pinned} >= shapes, "and those of the next one"
+    assert all(name.startswith("batches") for name, _ in pinned), "by the thread that prepares them"
+    monkeypatch.setattr(torch.Tensor, "to", copy)
+    run._loss(batch)
+    assert tuple(batch.x.shape) in {shape for shape, _ in copied}
+    assert all(without_blocking for _, without_blocking in copied)
 
 
 def test_it_learns_what_the_cpu_learns(monkeypatch, tmp_path):
