@@ -25,7 +25,8 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from qpwl_core.common.files import FileError
-from ui.visitors.classroom import FILE, Classroom, open_class
+from ui.visitors.classroom import BEHIND, FILE, Classroom, open_class
+from ui.visitors.guesses import prepare
 
 ROOT = Path(__file__).resolve().parents[1]
 # One thread per run of a page: glibc would keep a heap for each of many, and hold on to large arrays that are gone.
@@ -49,7 +50,7 @@ http {{
   map $http_upgrade $connection_upgrade {{ default upgrade; '' close; }}
   map $cookie_qpwl_visitor $visitor {{ default $cookie_qpwl_visitor; '' $binary_remote_addr; }}
   limit_req_zone $visitor zone=pages:4m rate=60r/s;
-  limit_req_zone $binary_remote_addr zone=codes:4m rate=2r/s;
+  limit_req_zone $binary_remote_addr zone=codes:4m rate=10r/s;
   limit_conn_zone $visitor zone=sockets:4m;
   limit_req_status 429;
   limit_conn_status 429;
@@ -61,13 +62,14 @@ http {{
     listen {port};
     client_max_body_size 201m;
     location ~ ^/_stcore/(metrics|agent|script-health-check) {{ return 403; }}
-    location ~ ^/(join|lecturer)/ {{ limit_req zone=codes burst=60; {proxy} }}
+    location ~ ^/(join|lecturer)/ {{ limit_req zone=codes burst=200 nodelay; {proxy} }}
     location / {{ limit_req zone=pages burst=400 nodelay; limit_conn sockets 40; {proxy} }}
   }}
 }}
 """
 PROXY = """proxy_pass http://app; proxy_http_version 1.1; proxy_read_timeout 1h; proxy_request_buffering off;
       proxy_set_header Host $http_host; proxy_set_header X-Real-IP $remote_addr;
+      proxy_set_header X-Forwarded-For ""; proxy_set_header Forwarded "";
       proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_upgrade;"""
 
 
@@ -93,11 +95,13 @@ def environment(folder: Path, address: str = "", workers: int = 1, dask: str = "
     Processes share the cores: each with threads for all of them would be in the others' way.
     """
     room = open_class(folder)
+    prepare(folder)
     threads = str(max(1, (os.cpu_count() or 1) // workers))
     return {"QPWL_CLASS": str(folder), "QPWL_CLASS_ADDRESS": address, "OMP_NUM_THREADS": threads,
             "QPWL_DASK": dask or os.environ.get("QPWL_DASK", ""),
             "QPWL_RUNS": os.environ.get("QPWL_RUNS") or str(folder / "runs"),
             "QPWL_DESK": os.environ.get("QPWL_DESK") or str(folder / "desk"),
+            "FORWARDED_ALLOW_IPS": "", **({BEHIND: "nginx"} if workers > 1 else {}),        # uvicorn would believe all
             "STREAMLIT_SERVER_COOKIE_SECRET": room.key, **MEMORY}
 
 

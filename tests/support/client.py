@@ -7,6 +7,8 @@ runs fragments again when the server asked for it.
 from __future__ import annotations
 
 import asyncio
+import functools
+import http.client
 import time
 import urllib.error
 import urllib.request
@@ -29,15 +31,27 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return None
 
 
+class From(urllib.request.HTTPHandler):
+    """Requests that come from an address of this machine, such as 127.0.0.7."""
+
+    def __init__(self, source: str):
+        super().__init__()
+        self.source = source
+
+    def http_open(self, request):
+        return self.do_open(functools.partial(http.client.HTTPConnection,
+                                              source_address=(self.source, 0) if self.source else None), request)
+
+
 def asked(address: str, path: str, form: dict | None = None, cookie: str | None = None, method: str | None = None,
-          headers: dict | None = None, body: bytes | None = None) -> tuple[int, str, dict]:
+          headers: dict | None = None, body: bytes | None = None, source: str = "") -> tuple[int, str, dict]:
     """One HTTP request, no redirect followed: status, text, headers."""
     data = body if body is not None else None if form is None else urlencode(form).encode()
     request = urllib.request.Request(address + path, data, headers or {}, method=method)
     if cookie and not request.has_header("Cookie"):
         request.add_header("Cookie", f"{COOKIE}={cookie}")
     try:
-        with urllib.request.build_opener(NoRedirect).open(request, timeout=60) as answer:
+        with urllib.request.build_opener(NoRedirect, From(source)).open(request, timeout=60) as answer:
             return answer.status, answer.read().decode("utf-8", "replace"), dict(answer.headers)
     except urllib.error.HTTPError as answer:
         with answer:

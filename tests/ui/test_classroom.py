@@ -22,7 +22,8 @@ from tests.support.tiny import tiny_recordings
 from tests.support.views import PAGES
 from ui.library.spaces import Notes
 from ui.visitors.classroom import OUTSIDE, Classroom, open_class
-from ui.visitors.gate import Gate, Guesses, permitted
+from ui.visitors.gate import Gate, permitted
+from ui.visitors.guesses import Guesses, network_of, prepare
 from ui.visitors.uploads import Own, Uploads
 
 SECRET = "Zebulon"                    # the mark on all that Ann has
@@ -67,11 +68,6 @@ def ann(room, tmp_path_factory):
     runs = [path for path in (room.folder / "runs").iterdir() if not path.name.startswith(".")]
     run = next(path for path in runs if (path / "job.json").exists())
     return SimpleNamespace(cookie=cookie, id=cookie.partition(".")[0], run=run, runs=runs)
-
-
-def somewhere(name: str) -> dict:
-    """As if it came from another address: what nginx tells the app."""
-    return {"X-Real-IP": name}
 
 
 def shown(room, cookie, path="", query=""):
@@ -120,20 +116,50 @@ def test_where_the_register_cannot_be_read_our_cookie_counts_but_not_of_who_was_
     assert who(Classroom("code", "secret", "another key").ticket("new")) is None
 
 
-def test_guessing_is_slowed_down():
+def test_guessing_is_slowed_down(tmp_path):
+    """All processes count in one file: whoever is asked, and whoever was killed meanwhile."""
     now = [0.0]
-    guesses = Guesses(tries=3, every=10, clock=lambda: now[0])
-    for _ in range(3):
-        assert not guesses.too_many("here")
-        guesses.wrong("here")
-    assert guesses.too_many("here")
-    assert not guesses.too_many("elsewhere")
+    prepare(tmp_path)
+
+    def processes():
+        return [Guesses(tmp_path / "guesses", "key", 3, 10, lambda: now[0]) for _ in range(2)]
+
+    one, other = processes()
+    assert [one.may("here", "a", False), other.may("here", "b", False), one.may("here", "c", False)] == [True] * 3
+    assert not other.may("here", "d", False)
+    assert not one.may("here", "the right one", True), "or they would learn that it is"
+    assert other.may("elsewhere", "the right one", True)
+    one, other = processes()                                  # both were killed
+    assert not one.may("here", "d", False)
     now[0] = 10.5
-    assert not guesses.too_many("here")
-    guesses.wrong("here")
-    assert guesses.too_many("here")
-    now[0] = -1e6                                             # a clock that goes back opens nothing
-    assert guesses.too_many("here")
+    assert one.may("here", "d", False)
+    assert not other.may("here", "e", False)
+    now[0] = -1e6                                             # a machine started again, a clock that goes back
+    assert not one.may("here", "e", False)
+    now[0] += 10.5
+    assert other.may("here", "e", False)
+
+
+def test_who_mistypes_and_loads_the_page_again_has_tried_once(tmp_path):
+    prepare(tmp_path)
+    guesses = Guesses(tmp_path / "guesses", "key", 3, 10, lambda: 0.0)
+    assert all(guesses.may("here", "mistyped", False) for _ in range(50))
+    assert guesses.may("here", "right", True)
+    assert [guesses.may("here", str(i), False) for i in range(3)] == [True, True, False]
+
+
+def test_without_a_file_a_process_counts_for_itself(tmp_path):
+    (tmp_path / "guesses").write_bytes(b"short")
+    for at in (None, tmp_path / "nowhere", tmp_path / "guesses"):
+        guesses = Guesses(at, "key", 3, 10, lambda: 0.0)
+        assert [guesses.may("here", str(i), False) for i in range(4)] == [True] * 3 + [False]
+
+
+@pytest.mark.parametrize(("address", "network"), [
+    ("192.168.1.7", "192.168.1.7"), ("::ffff:192.168.1.7", "192.168.1.7"), ("", ""), ("no address", "no address"),
+    ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"), ("2001:db8:1:2:ffff::9", "2001:db8:1:2::/64")])
+def test_who_may_choose_an_address_is_counted_by_the_rest_of_it(address, network):
+    assert network_of(address) == network
 
 
 OPEN_PATHS = ["/", *(f"/{page}" for page in PAGES if page), "/classroom", "/start", "/static/js/index.js",
@@ -154,7 +180,7 @@ def test_an_outsider_sees_one_sentence_and_nothing_else(room, tmp_path, forged):
         for method in ("GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"):
             if forged != "none" and method != "GET":
                 continue
-            status, text, headers = asked(room.address, path, cookie=cookie, method=method, headers=somewhere(forged))
+            status, text, headers = asked(room.address, path, cookie=cookie, method=method, source="127.0.0.3")
             assert status == 403, (method, path, text[-200:])
             assert not any(key.lower() == "set-cookie" for key in headers), path
             bodies.add(text)
@@ -182,16 +208,26 @@ def test_a_visitor_gets_what_draws_the_pictures(room, ann):
         assert (status, "Plotly" in text) == (200, True), path
 
 
-def test_wrong_codes_are_slowed_down_and_a_wrong_one_sets_no_cookie(room):
-    here = somewhere("guessing")
-    status, text, headers = asked(room.address, "/join/zzzzzzzz", {"name": "Eve"}, headers=here)
+def test_wrong_codes_are_slowed_down_and_a_wrong_one_sets_no_cookie(room, ann):
+    """By the address that they come from: what the request says of itself is no use, and nobody else has to wait."""
+    here, claims = "127.0.0.4", ("X-Real-IP", "X-Forwarded-For", "Forwarded", "Client-IP", "True-Client-IP")
+    join = f"/join/{room.secrets['join']}"
+    status, text, headers = asked(room.address, "/join/zzzzzzzz", {"name": "Eve"}, source=here)
     assert (status, "Set-Cookie" in headers) == (403, False)
     assert OUTSIDE in text
-    told = [asked(room.address, f"/lecturer/{i}", headers=here)[0] for i in range(12)]
+    told = [asked(room.address, f"/lecturer/{i}", source=here, headers={claims[i % len(claims)]: f"10.0.0.{i}"})[0]
+            for i in range(12)]
     assert told[0] == 403
     assert told[-1] == 429
-    right = asked(room.address, f"/lecturer/{room.secrets['lecturer']}", headers=here)
+    right = asked(room.address, f"/lecturer/{room.secrets['lecturer']}", source=here)
     assert right[0] == 429, "the right one has to wait, too"
+    assert asked(room.address, join, source=here)[0] == 429
+    assert asked(room.address, join, source="127.0.0.5")[0] == 200, "others need not wait"
+    assert asked(room.address, join, cookie=ann.cookie, source=here)[0] == 303, "nor who is in"
+    assert asked(room.address, "/", cookie=ann.cookie, source=here)[0] == 200
+    local = [asked(room.address, f"/join/{i}", headers={claims[i % len(claims)]: f"10.0.1.{i}"}, source="127.0.0.1")[0]
+             for i in range(12)]
+    assert local[-1] == 429, "no nginx of ours stands in front, so nobody is believed"
 
 
 def test_the_consent_stands_before_the_button_and_a_name_may_be_anything(room):

@@ -2,6 +2,7 @@
 
 import asyncio
 import shutil
+import time
 
 import psutil
 import pytest
@@ -67,11 +68,29 @@ def test_a_visitor_stays_at_one_and_is_taken_over_by_the_other(room):
     asyncio.run(walk())
 
 
-def test_guessing_is_slowed_down_by_whichever_process_is_asked(tmp_path):
-    """The address is that of whoever knocks, and not nginx's own: a header of theirs is no use.
+def test_guessing_is_slowed_down_by_all_processes_together(tmp_path):
+    """Whoever is asked, and whoever is killed meanwhile; the address is that of whoever knocks: neither nginx's own nor
+    one that a header claims.
 
     In a class of its own: whoever guessed has to wait, with the right code, too.
     """
+    from qpwl_core.common.bounds import CODE_EVERY, CODE_TRIES
+
+    begun, told = time.monotonic(), []
+
+    def guess(count: int) -> None:
+        for _ in range(count):                     # a cookie of one's own choice decides which process is asked
+            i = len(told)
+            told.append(asked(room.address, f"/lecturer/{i}", cookie=f"{i}", source="127.0.0.6", headers=dict.fromkeys(
+                ("X-Real-IP", "X-Forwarded-For", "Forwarded"), f"10.0.0.{i}"))[0])
+
     with running_class(tmp_path / "class", 2) as room:
-        told = [asked(room.address, f"/lecturer/{i}", headers={"X-Real-IP": f"10.0.0.{i}"})[0] for i in range(13)]
-    assert 429 in told
+        guess(13)
+        for worker in workers(room):
+            worker.kill()
+        while any(asked(room.address, "/", cookie=f"{i}")[0] != 403 for i in range(8)):      # nginx says 502
+            time.sleep(0.2)
+        guess(13)
+        assert told.count(403) <= CODE_TRIES + 1 + (time.monotonic() - begun) / CODE_EVERY, told
+        assert told[12] == told[-1] == 429
+        assert asked(room.address, f"/join/{room.secrets['join']}", source="127.0.0.7")[0] == 200, "others come in"

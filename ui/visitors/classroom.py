@@ -18,6 +18,7 @@ from qpwl_core.common.files import FileError, read_json, write_json
 
 FILE, COOKIE, LECTURER = "class.json", "qpwl_visitor", "lecturer"
 OUTSIDE = "This is a class of QP-WL Lab: ask the lecturer for the link."
+BEHIND = "QPWL_BEHIND"                                # set where our own nginx stands in front and tells who asks
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"           # none that is taken for another when it is read aloud
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import html
+import os
 import re
 import time
 from collections import OrderedDict
@@ -16,14 +17,13 @@ from urllib.parse import parse_qs, unquote
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from qpwl_core.common.bounds import CODE_EVERY as EVERY
-from qpwl_core.common.bounds import CODE_TRIES as TRIES
 from qpwl_core.common.bounds import FILES_EACH
 from qpwl_core.common.bounds import FORM_BYTES as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place
 from qpwl_core.desk.visitors import Register
-from ui.visitors.classroom import COOKIE, LECTURER, OUTSIDE, Classroom, classroom, same
+from ui.visitors.classroom import BEHIND, COOKIE, LECTURER, OUTSIDE, Classroom, classroom, folder, same
+from ui.visitors.guesses import FILE, Guesses
 
 SLOW = "There were too many wrong codes from here: wait a minute, then open the lecturer's link again."
 CONSENT = ("What you upload, train and enrol here is kept on the lecturer's computer under a random number until you "
@@ -44,7 +44,8 @@ class Gate:
 
     def __init__(self, app):
         self.app, self.room, self.register = app, classroom(), Register(desk_place())
-        self.guesses, self.known, self.told = Guesses(), {}, Told()
+        self.known, self.told = {}, Told()
+        self.guesses = Guesses(at / FILE if (at := folder()) else None, self.room.key)
 
     async def __call__(self, scope, receive, send):
         if scope["type"] not in ("http", "websocket"):                     # the server's own start and end
@@ -89,16 +90,17 @@ class Gate:
 
     async def let_in(self, scope, receive, path: str, visitor: str | None) -> Response:
         """Check a code; ask for consent, then hand out the cookie."""
-        address = client_of(scope)
-        if self.guesses.too_many(address):
-            return page(f"<p>{SLOW}</p>", 429)
         kind, _, code = path[1:].partition("/")
         code = code.strip("/")
-        if kind == LECTURER and same(code, self.room.lecturer):
+        lectures = kind == LECTURER and same(code, self.room.lecturer)
+        joins = kind == "join" and same(code.lower(), self.room.join)
+        if joins and visitor is not None:                                  # they have known it before
+            return RedirectResponse("/", 303)
+        if not await asyncio.to_thread(self.guesses.may, client_of(scope), path, lectures or joins):
+            return page(f"<p>{SLOW}</p>", 429)
+        if lectures:
             return with_cookie(RedirectResponse("/classroom", 303), self.room, LECTURER)
-        if kind == "join" and same(code.lower(), self.room.join):
-            if visitor is not None:
-                return RedirectResponse("/", 303)
+        if joins:
             if scope["method"] != "POST":
                 return page(form_of(self.room), 200)
             try:
@@ -107,7 +109,6 @@ class Gate:
             except (FileError, ValueError) as error:
                 return page(f"<p>{html.escape(str(error)[:1].upper() + str(error)[1:])}.</p>{form_of(self.room)}", 400)
             return with_cookie(RedirectResponse("/", 303), self.room, joined.id)
-        self.guesses.wrong(address)
         return page(f"<p>{OUTSIDE}</p>", 403)
 
 
@@ -162,27 +163,6 @@ class Told:
         return path in self.files.get(visitor, ())
 
 
-class Guesses:
-    """Wrong codes by address: a few at once, then one every few seconds."""
-
-    def __init__(self, tries: int = TRIES, every: float = EVERY, clock=time.monotonic):
-        self.tries, self.every, self.clock = tries, every, clock
-        self.used: OrderedDict[str, tuple[float, float]] = OrderedDict()
-
-    def too_many(self, address: str) -> bool:
-        return self._level(address) > self.tries - 1
-
-    def wrong(self, address: str) -> None:
-        self.used[address] = self._level(address) + 1, self.clock()
-        self.used.move_to_end(address)
-        while len(self.used) > 10_000:
-            self.used.popitem(last=False)
-
-    def _level(self, address: str) -> float:
-        level, when = self.used.get(address, (0.0, self.clock()))
-        return max(0.0, level - (self.clock() - when) / self.every)
-
-
 def cookie_of(scope) -> str | None:
     """The cookie of ours that a request carries."""
     for name, value in scope["headers"]:
@@ -199,7 +179,7 @@ def cookie_of(scope) -> str | None:
 def client_of(scope) -> str:
     """The address of whoever asks; behind our own nginx, which sits on this machine, the one that it tells."""
     address = (scope.get("client") or ("",))[0]
-    if address in ("127.0.0.1", "::1"):
+    if BEHIND in os.environ and address in ("127.0.0.1", "::1"):
         for name, value in scope["headers"]:
             if name == b"x-real-ip":
                 return value.decode("latin-1")[:64]
