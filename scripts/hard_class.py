@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -30,6 +31,7 @@ import psutil
 
 from qpwl_core.data.recordings import Recordings
 from scripts import class_load
+from scripts.large_upload import sentences
 from tests.support.classroom import Class, running_class
 from tests.support.client import Client, asked
 from tests.support.tiny import tiny_recordings
@@ -57,12 +59,6 @@ int clock_gettime(clockid_t which, struct timespec *now) {       /* the real one
 DISK, OTHERS = 64, 8                        # MB; people
 ALONE: dict = {"open": [(0, 0.0)], "act": [], "errors": []}         # nobody else was there
 numbers = itertools.count()
-
-
-def sentences(client: Client) -> list[str]:
-    """What the page says in a red box."""
-    return [element.alert.body for element in client.elements.values() if element.WhichOneof("type") == "alert"
-            and element.alert.format == element.alert.ERROR]
 
 
 async def act(client: Client, page: str, query: str, do, done: str) -> str:
@@ -94,12 +90,7 @@ async def answer(client: Client) -> None:
 def upload(path: Path) -> Callable:
     async def do(client: Client) -> None:
         client.errors.clear()
-        try:
-            await client.upload(client.find("file_uploader", "Recordings of several people"), path.name,
-                                path.read_bytes(), 300)
-        except RuntimeError as error:                         # the server refused to take it: the browser shows that
-            if not str(error).startswith(("413", "507")):
-                raise
+        await client.upload(client.find("file_uploader", "Recordings of several people"), path.name, path, 300)
     return do
 
 
@@ -147,7 +138,7 @@ def one_sentence(said: str) -> bool:
 
 
 def fresh() -> dict:
-    return {"open": [], "act": [], "errors": []}
+    return {"open": [], "act": [], "errors": [], "memory": [], "cpu": []}
 
 
 async def while_others(room: Class, others: list[str], told: dict, work):
@@ -160,39 +151,39 @@ async def while_others(room: Class, others: list[str], told: dict, work):
 
 
 def uploads(home: Path) -> list[str]:
-    """Ten visitors upload 195 MB at once; some fit into what the server keeps, the rest are told."""
-    large, told, most = home / "large.npz", fresh(), [0.0]
+    """Ten visitors upload 204 MB at once; some fit into what the server keeps, the rest are told."""
+    large, before, told = home / "large.npz", fresh(), fresh()
     values = np.random.default_rng(0).normal(size=(10, 850_000, 6)).astype(np.float32)
     Recordings(list(values), [f"p{i // 2}" for i in range(10)], [f"c{i}" for i in range(6)], 50.0).save(
         large, compressed=False)
     print(f"a file of {large.stat().st_size / 1e6:.0f} MB")
 
-    async def one(room: Class, cookie: str) -> str:
-        async with Client(room.address, cookie) as client:
-            return await act(client, "data", "data_view=Your+own", upload(large), "people")
+    async def ready(room: Class, cookie: str):
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "scripts.large_upload", room.address, cookie, str(large),
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE)
+        await process.stdout.readline()
+        return process
 
-    async def memory(room: Class) -> None:
-        while True:
-            for process in psutil.Process(room.process.pid).children(recursive=True):
-                try:
-                    if "streamlit" in " ".join(process.cmdline()):
-                        most[0] = max(most[0], process.memory_info().rss)
-                except psutil.Error:
-                    continue
-            await asyncio.sleep(0.5)
+    async def begun(process) -> dict:
+        return json.loads((await process.communicate(b"go\n"))[0])
 
-    async def play(room: Class) -> dict[str, str]:
-        cookies = [await asyncio.to_thread(room.join) for _ in range(10 + OTHERS)]
-        others = [cookies.pop() for _ in range(OTHERS)]
-        watch = asyncio.create_task(memory(room))
-        found = await while_others(room, others, told, asyncio.gather(*(one(room, cookie) for cookie in cookies)))
+    async def play(room: Class) -> list[dict]:
+        others = [await asyncio.to_thread(room.join) for _ in range(OTHERS)]
+        visitors = [await ready(room, await asyncio.to_thread(room.join)) for _ in range(10)]
+        watch = asyncio.create_task(class_load.watch(room, float("inf"), told))
+        await while_others(room, others, before, asyncio.sleep(20))
+        found = await while_others(room, others, told, asyncio.gather(*map(begun, visitors)))
         watch.cancel()
-        return {f"visitor {i}": said for i, said in enumerate(found)}
+        return found
 
     with running_class(home / "class") as room:
         found = asyncio.run(play(room))
-    print(f"uploads      memory of the server at most {most[0] / 2**30:.2f} GB")
-    return judged("uploads", found, told, lambda said: said == "done" or one_sentence(said))
+    print(f"uploads      took {max(each['seconds'] for each in found):.0f} s at most, memory of the app "
+          f"{max(used for _, used in told['memory']) / 2**30:.2f} GB at most")
+    wrong = judged("before", {}, before, bool)
+    return wrong + judged("uploads", {f"visitor {i}": each["said"] for i, each in enumerate(found)}, told,
+                          lambda said: said == "done" or one_sentence(said))
 
 
 @contextmanager
@@ -223,8 +214,9 @@ def may_write(at: Path, yes: bool) -> None:
 def disk(home: Path, what: str = "full disk") -> list[str]:
     """A disk without room for one more byte, or one that nobody may write to, and then it is well again."""
     small, told, after = home / "small.npz", fresh(), fresh()
-    tiny_recordings().save(small)
-    with (small_disk if what == "full disk" else same_disk)(home / "disk") as at, running_class(at / "class") as room:
+    tiny_recordings(samples=10_000).save(small, compressed=False)          # too large to arrive in memory
+    place = small_disk if what == "full disk" else same_disk
+    with place(home / "disk") as at, running_class(at / "class", TMPDIR=str(at)) as room:
         ann, others = room.join("Ann"), [room.join() for _ in range(OTHERS)]
         before = asyncio.run(all_of_it(room, ann, small))
         wrong = judged("before", before, ALONE, lambda said: said == "done")

@@ -12,8 +12,10 @@ import http.client
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlencode
 
 from streamlit.proto.BackMsg_pb2 import BackMsg
@@ -44,7 +46,8 @@ class From(urllib.request.HTTPHandler):
 
 
 def asked(address: str, path: str, form: dict | None = None, cookie: str | None = None, method: str | None = None,
-          headers: dict | None = None, body: bytes | None = None, source: str = "") -> tuple[int, str, dict]:
+          headers: dict | None = None, body: bytes | Iterable[bytes] | None = None,
+          source: str = "") -> tuple[int, str, dict]:
     """One HTTP request, no redirect followed: status, text, headers."""
     data = body if body is not None else None if form is None else urlencode(form).encode()
     request = urllib.request.Request(address + path, data, headers or {}, method=method)
@@ -65,6 +68,17 @@ def joined(address: str, link: str, name: str = "") -> str:
         raise RuntimeError(f"{status}: {text[-200:]}")
     found = {key.lower(): value for key, value in headers.items()}["set-cookie"]
     return found.partition(";")[0].partition("=")[2]
+
+
+def pieces(*parts: bytes | Path) -> Iterator[bytes]:
+    """Bytes, and those of files, none of which is in memory as a whole."""
+    for part in parts:
+        if isinstance(part, bytes):
+            yield part
+            continue
+        with open(part, "rb") as file:
+            while piece := file.read(2**18):
+                yield piece
 
 
 @dataclass
@@ -141,8 +155,10 @@ class Client:
             if widget.kind == "button":
                 self.states.pop(widget.id, None)
 
-    async def upload(self, widget: Widget, name: str, content: bytes, timeout: float = 120) -> float:
-        """Give a file to an uploader, as the browser does: ask where to put it, put it there, and say so."""
+    async def upload(self, widget: Widget, name: str, content: bytes | Path, timeout: float = 120) -> float:
+        """Give a file to an uploader, as the browser does: ask where to put it, put it there, and say so.
+
+        What lies on disk goes from there piece by piece."""
         given = FileUploaderState()
         await self._put(given, name, content, timeout)
         return await self.act(widget, given, timeout)
@@ -186,18 +202,20 @@ class Client:
         message.file_urls_request.session_id = self.session
         return (await self._ask(message, "urls", timeout)).file_urls[0]
 
-    async def _put(self, given: FileUploaderState, name: str, content: bytes, timeout: float) -> None:
-        urls = await self._urls(name, timeout)
-        mark = "qpwl-boundary"
-        body = (f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
-                "Content-Type: application/octet-stream\r\n\r\n").encode() + content + f"\r\n--{mark}--\r\n".encode()
+    async def _put(self, given: FileUploaderState, name: str, content: bytes | Path, timeout: float) -> None:
+        urls, mark = await self._urls(name, timeout), "qpwl-boundary"
+        head = (f'--{mark}\r\nContent-Disposition: form-data; name="file"; filename="{name}"\r\n'
+                "Content-Type: application/octet-stream\r\n\r\n").encode()
+        foot = f"\r\n--{mark}--\r\n".encode()
+        size = content.stat().st_size if isinstance(content, Path) else len(content)
         self.put = await asyncio.to_thread(
             asked, self.address, urls.upload_url, None, self.cookie, "PUT",
             {"Content-Type": f"multipart/form-data; boundary={mark}", "X-Xsrftoken": await self._token(),
-             "Cookie": f"{COOKIE}={self.cookie}; _streamlit_xsrf={self.xsrf}"}, body)
+             "Content-Length": str(len(head) + size + len(foot)),
+             "Cookie": f"{COOKIE}={self.cookie}; _streamlit_xsrf={self.xsrf}"}, pieces(head, content, foot))
         if self.put[0] >= 300:
             raise RuntimeError(f"{self.put[0]}: {self.put[1][-200:]}")
-        info = given.uploaded_file_info.add(name=name, size=len(content), file_id=urls.file_id)
+        info = given.uploaded_file_info.add(name=name, size=size, file_id=urls.file_id)
         info.file_urls.CopyFrom(urls)
 
     async def _token(self) -> str:

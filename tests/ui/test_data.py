@@ -10,9 +10,6 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
-from starlette.exceptions import HTTPException
-from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
-from streamlit.runtime.uploaded_file_manager import UploadedFileRec
 from streamlit.testing.v1 import AppTest
 
 import ui.library.data
@@ -247,20 +244,6 @@ def test_uploads_have_a_total(monkeypatch):
     gc.collect()
     upload(third, "again.npz", tiny_npz())
     assert not third.error
-
-
-def test_the_server_bounds_the_files_it_is_sent(monkeypatch):
-    files = MemoryUploadedFileManager("/upload")
-    monkeypatch.setattr(totals, "UPLOADED_BYTES_SESSION", 100)
-    monkeypatch.setattr(totals, "UPLOADED_BYTES", 150)
-    add = totals._bounded(files)
-    add("a", UploadedFileRec("1", "x", "", b"." * 90))
-    with pytest.raises(HTTPException, match="one visitor"):
-        add("a", UploadedFileRec("2", "x", "", b"." * 20))
-    with pytest.raises(HTTPException, match="all visitors"):
-        add("b", UploadedFileRec("2", "x", "", b"." * 70))
-    files.remove_session_files("a")
-    add("b", UploadedFileRec("2", "x", "", b"." * 70))
 
 
 def test_one_person_alone_is_shown_but_not_split():

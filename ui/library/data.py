@@ -26,7 +26,8 @@ from ui.library.spaces import uploads_folder
 from ui.library.totals import hold
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
-from ui.visitors.uploads import Own, Uploads
+from ui.visitors.arriving import refusal
+from ui.visitors.uploads import Own, Uploads, of_visitor
 from ui.visitors.who import visitor
 
 OWN = "own:"
@@ -37,12 +38,7 @@ def uploads() -> dict[str, Own]:
     """What this session uploaded, by name; in a class what its visitor did."""
     who = visitor()
     if "own_data" not in st.session_state:
-        st.session_state["own_data"] = kept = Uploads(uploads_folder(who) if who else None)
-        for name in list(kept):
-            try:
-                hold(kept[name].recordings, [own.recordings for key, own in kept.items() if key != name])
-            except RecordingsError:
-                dict.pop(kept, name)             # no room for it now: it stays on disk, and is there when there is
+        st.session_state["own_data"] = of_visitor(uploads_folder(who), hold) if who else Uploads()
     return st.session_state["own_data"]
 
 
@@ -147,6 +143,8 @@ def take_upload(file, filename: str, rate: float | None = None, domain: str | No
     if filename != PurePath(filename).name or "\\" in filename or filename.startswith("."):
         raise RecordingsError(f"a file must have a plain name, without a path, not {shown(filename)}")
     name = re.sub(r"[^\w.-]+", "-", PurePath(filename).stem)[:60] or "upload"
+    if why := refusal(file):
+        raise RecordingsError(why)
     kept = uploads()
     if name not in kept and len(kept) >= MAX_FILES:
         raise RecordingsError(f"a session keeps at most {MAX_FILES} uploads: remove one first")

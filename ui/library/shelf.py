@@ -24,6 +24,7 @@ from ui.library.elsewhere import FILES, take_in
 from ui.library.jobs import remove_folder
 from ui.library.models import SAID, Entry
 from ui.library.totals import PRIVATE, Private
+from ui.visitors.arriving import refusal
 from ui.visitors.who import is_mine
 
 
@@ -33,6 +34,9 @@ def add_model(files: list[tuple[str, BinaryIO]], runs: Path, taken: Iterable[str
     It is written into a folder of ours, loaded and used in another process: only what can be used is kept. A FileError
     says what is wrong. ``taken``: titles that it may not have.
     """
+    for _, file in files:
+        if why := refusal(file):
+            raise FileError(why)
     contents = [(name, np.frombuffer(file.read(LARGEST + 1), np.uint8)) for name, file in files]
     if any(content.nbytes > LARGEST for _, content in contents):
         raise FileError(f"this is larger than {LARGEST >> 20} MB, which no model of ours is")

@@ -1,8 +1,8 @@
 """What uploads may take together, of one session and of the server, and that they go with the tab.
 
-Two stages: the file as the browser sends it, which Streamlit keeps as long as its widget shows it, and what was read
-from it. Streamlit bounds one file (`maxUploadSize`) but no sum, and forgets a closed tab only when another one closes:
-`guard` adds both to the server that runs.
+Two stages: the file as the browser sends it, which Streamlit keeps as long as its widget shows it
+(`ui/visitors/arriving.py`), and what was read from it. Streamlit bounds no sum, and forgets a closed tab only when
+another one closes: `guard` adds both to the server that runs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,6 @@ from pathlib import Path
 
 from qpwl_core.common.bounds import (
     PRIVATE_HOURS,
-    UPLOADED_BYTES,
-    UPLOADED_BYTES_SESSION,
-    UPLOADED_SHARE,
     VALUES_BYTES,
     VALUES_BYTES_SESSION,
     VALUES_SHARE,
@@ -27,6 +24,7 @@ from qpwl_core.common.memory import machine_memory
 from qpwl_core.common.text import size
 from qpwl_core.data.errors import RecordingsError
 from qpwl_core.data.recordings import Recordings
+from ui.visitors.arriving import bounded, watch_arriving
 
 PRIVATE = ".private"           # in the folder of runs: models that a session uploaded and has not shared
 LINGERS = 130.0                # seconds: Streamlit lets a closed tab come back for 120
@@ -37,11 +35,6 @@ _guard = threading.Lock()
 def bytes_of(recordings: Recordings) -> int:
     """Of the values of recordings."""
     return sum(x.nbytes for x in recordings.sequences)
-
-
-def most_uploaded() -> int:
-    """Bytes of the files of all sessions, as the browsers sent them: of a small server less."""
-    return min(UPLOADED_BYTES, int(UPLOADED_SHARE * machine_memory()))
 
 
 def most_values() -> int:
@@ -94,54 +87,12 @@ def guard(runs: Path) -> bool:
         if files is None or getattr(files, "guarded", False):
             return files is not None
         files.guarded = True
-        files.add_file = _bounded(files)
-        _bound_reading(files)
+        files.add_file = bounded(files, server)
+        watch_arriving(files)
         sessions = server._session_mgr
         sessions.disconnect_session = _forgetting(sessions, server)
     sweep(runs)
     return True
-
-
-def _bounded(files):
-    """`add_file` of Streamlit's store, which refuses what is too much; the file widget then shows that it was."""
-    from starlette.exceptions import HTTPException
-
-    add = files.add_file
-
-    def add_file(session_id: str, file) -> None:
-        held = {name: sum(len(each.data) for each in list(kept.values()))
-                for name, kept in list(files.file_storage.items())}
-        new = len(file.data)
-        if held.get(session_id, 0) + new > UPLOADED_BYTES_SESSION:
-            raise HTTPException(413, f"files of one visitor may have {size(UPLOADED_BYTES_SESSION)} together")
-        if sum(held.values()) + new > most_uploaded():
-            raise HTTPException(413, f"files of all visitors may have {size(most_uploaded())} together: try again "
-                                     "later")
-        add(session_id, file)
-
-    return add_file
-
-
-def _bound_reading(files) -> None:
-    """A file that has come lies on disk until it is read: many at once are not read into memory beside each other."""
-    from starlette.datastructures import UploadFile
-    from starlette.exceptions import HTTPException
-
-    read, coming = UploadFile.read, [0]
-
-    async def bounded(self, size_wanted: int = -1) -> bytes:
-        new = (self.size or 0) if size_wanted < 0 else 0
-        there = sum(len(each.data) for kept in list(files.file_storage.values()) for each in list(kept.values()))
-        if there + coming[0] + new > most_uploaded():
-            raise HTTPException(413, f"files of all visitors may have {size(most_uploaded())} together: try again "
-                                     "later")
-        coming[0] += new
-        try:
-            return await read(self, size_wanted)
-        finally:
-            coming[0] -= new
-
-    UploadFile.read = bounded
 
 
 def _forgetting(sessions, server):

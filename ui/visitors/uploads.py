@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
+from threading import Lock
+from weakref import WeakValueDictionary
 
 from qpwl_core.common.bounds import STORED_BYTES as LARGEST_ALL
 from qpwl_core.common.bounds import STORED_BYTES_EACH as LARGEST_EACH
@@ -24,6 +27,11 @@ class Own:
     domain: str                # which recipe it gets
     filename: str = ""         # as it was uploaded
     token: str = field(default_factory=lambda: token_hex(8))   # tells it from another upload of that name
+
+
+_held: WeakValueDictionary[Path, Uploads] = WeakValueDictionary()
+_turns: dict[Path, Lock] = {}
+_guard = Lock()
 
 
 class Uploads(dict):
@@ -79,3 +87,21 @@ class Uploads(dict):
     def _delete(self, own: Own) -> None:
         for end in (".json", ".npz"):
             (self.folder / f"{own.token}{end}").unlink(missing_ok=True)
+
+
+def of_visitor(folder: Path, hold: Callable[[Recordings, list[Recordings]], None]) -> Uploads:
+    """The uploads of a visitor, the same for all their tabs, or each tab would hold them once more. ``hold`` counts
+    them; what there is no room for now stays on disk, and is there when there is."""
+    with _guard:
+        turn = _turns.setdefault(folder, Lock())
+    with turn:                                                   # others need not wait while theirs are read
+        found = _held.get(folder)
+        if found is None:
+            found = Uploads(folder)
+            for name in list(found):
+                try:
+                    hold(found[name].recordings, [own.recordings for key, own in found.items() if key != name])
+                except RecordingsError:
+                    dict.pop(found, name)
+            _held[folder] = found
+        return found
