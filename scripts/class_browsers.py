@@ -1,10 +1,12 @@
 """Real browsers in a class under load (`class_load.py --browsers 10`): what people see, with all that a page draws.
 
-Each has a Chromium of its own, which is up before the class begins; it opens page after page by the menu, every fourth
-by its link, and touches something on each twice. An act is over when the script has run and what it changed is drawn:
-the time is that of the last change of the page. On one machine the browsers stand back for the server, since they would
-have machines of their own, and each does something every fifteen seconds: without a graphics card an act takes Chromium
-nearly a second of a core, so at a student's pace ten of them would only measure each other.
+Each is a profile of its own in Chromium, with its own cookies, cache and processes, and comes to its first page with
+nothing in its cache, one after another, before the class begins ("first"). Then each opens page after page by the menu,
+every fourth by its link, and touches something on each twice. An act is over when the script has run and what it
+changed is drawn: the time is that of the last change of the page. They would have machines of their own; here they and
+the server have the same right to the same cores. Without a graphics card an act takes Chromium half a second of a core,
+an opening by link a whole one, so each does something every fifteen seconds, one after another: at a student's pace ten
+of them would only measure each other.
 """
 
 from __future__ import annotations
@@ -13,15 +15,12 @@ import asyncio
 import contextlib
 import random
 import time
-from pathlib import Path
-
-import psutil
 
 from tests.support.browser import LAUNCH, STILL, WATCH
 from tests.support.classroom import Class
 from tests.support.client import COOKIE
 
-SIZE, NICE, EVERY = {"width": 1024, "height": 768}, 10, 15.0
+SIZE, EVERY, FIRST = {"width": 1024, "height": 768}, 15.0, "verification"
 # what a person may touch on any page without changing who is enrolled or what is trained
 TOUCH = '[data-testid="stMain"] [role="slider"]:visible, [data-testid="stMain"] button[role="radio"]:visible'
 
@@ -64,31 +63,20 @@ async def touched(page, chance: random.Random) -> float | None:
     return await still(page) - start
 
 
-def stand_back() -> None:
-    """Let the server go first: by niceness, and by that of each session's group, since every browser is a session."""
-    for process in psutil.Process().children(recursive=True):
-        with contextlib.suppress(psutil.Error, OSError):
-            if "chrom" in process.name():
-                process.nice(NICE)
-                Path(f"/proc/{process.pid}/autogroup").write_text(str(NICE))
-
-
-async def arrive(room: Class, playwright, number: int):
+async def arrive(room: Class, browser, number: int, told: dict):
     """A browser with the app open."""
     cookie = await asyncio.to_thread(room.join, f"browser {number}")
-    browser = await playwright.chromium.launch(**LAUNCH)
     context = await browser.new_context(viewport=SIZE)
     await context.add_cookies([{"name": COOKIE, "value": cookie, "url": room.address}])
     page = await context.new_page()
-    await page.goto(f"{room.address}/lessons")
-    await still(page, 120)
-    stand_back()
+    await page.goto(f"{room.address}/{FIRST}")
+    told["first"].append((time.monotonic(), await still(page, 120), FIRST, ""))
     return page
 
 
 async def person(room: Class, page, number: int, options, until: float, told: dict, pages: list[str]) -> None:
     chance = random.Random(7000 + 1000 * options.seed + number)
-    pages, step, at = chance.sample(pages, len(pages)), chance.randrange(12), ""
+    pages, step, at = chance.sample(pages, len(pages)), chance.randrange(12), FIRST
     page.on("pageerror", lambda error: told["errors"].append(f"browser {number} at {at}: {str(error)[:200]}"))
     await asyncio.sleep(EVERY * number / options.browsers)
     while time.monotonic() < until:
@@ -99,7 +87,6 @@ async def person(room: Class, page, number: int, options, until: float, told: di
             if took is None:
                 at, kind = pages[(step // 3) % len(pages)], "seen open"
                 took = await opened(page, room.address, at, step % 12 == 0)
-                stand_back()                                   # a page may be a process of its own
             told[kind].append((time.monotonic(), took, at, ""))
             if await page.locator('[data-testid="stException"]').count():
                 raise RuntimeError("an exception on the page")
@@ -111,7 +98,7 @@ async def person(room: Class, page, number: int, options, until: float, told: di
 
 
 @contextlib.asynccontextmanager
-async def browsers(room: Class, count: int):
+async def browsers(room: Class, count: int, told: dict):
     """So many real browsers in the class, one after another: yields their pages."""
     if not count:
         yield []
@@ -119,7 +106,6 @@ async def browsers(room: Class, count: int):
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
-        pages = [await arrive(room, playwright, i) for i in range(count)]
-        yield pages
-        for page in pages:
-            await page.context.browser.close()
+        browser = await playwright.chromium.launch(**LAUNCH)
+        yield [await arrive(room, browser, i, told) for i in range(count)]
+        await browser.close()

@@ -35,13 +35,13 @@ STILL = f"""
 () => {{
   const app = document.querySelector('[data-testid="stApp"]');
   const done = app && app.dataset.testScriptState === 'notRunning';
-  const still = performance.now() - window.lastChange > {QUIET};
+  if (!done || performance.now() - window.lastChange <= {QUIET}) return false;      // to look costs a layout
   const seen = box => box.bottom > 0 && box.top < window.innerHeight;
   const charts = [...document.querySelectorAll('[data-testid="stPlotlyChart"]')]
     .filter(chart => seen(chart.getBoundingClientRect()));
   const whole = document.querySelector('h1') && !document.querySelector('[data-testid="stSkeleton"]')
     && charts.every(chart => chart.querySelector('.main-svg'));
-  return done && still && whole ? window.lastChange : false;
+  return whole ? window.lastChange : false;
 }}
 """
 

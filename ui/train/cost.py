@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError
 from concurrent.futures import TimeoutError as Unfinished
 from dataclasses import replace
 
@@ -16,20 +16,13 @@ from qpwl_core.models.config import Config
 from qpwl_core.training.cost import Cost, looked_at, measure_some
 from ui.library.data import recordings_for, split_of
 from ui.library.jobs import threads
+from ui.train.measuring import Measuring
+from ui.visitors.who import visitor
 
 
 @st.cache_resource
-def _measuring() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(1, thread_name_prefix="cost")      # one at a time, or they would slow each other
-
-
-@st.cache_resource(max_entries=64, ttl=600, show_spinner=False)      # the machine may be less busy by then
-def _cost(key: str, _config: Config, _learn, _held_out: int) -> Future:
-    memory = min(MEASURING_MEMORY, machine_memory() // 4)
-    future = _measuring().submit(lambda: in_child(measure_some, _config, *looked_at(_learn), _held_out, threads(),
-                                                  memory=memory))
-    future.begun = time.monotonic()
-    return future
+def _measuring() -> Measuring:
+    return Measuring()
 
 
 def cost_of(data: str, config: Config, wait: float) -> Cost | None:
@@ -41,12 +34,19 @@ def cost_of(data: str, config: Config, wait: float) -> Cost | None:
     learn = recordings_for(data).select(index=sorted([*parts.index["train"], *parts.index["validation"]]))
     alike = replace(config, iterations=100, seed=0, learning_rate=1e-3, validate_every=50, patience=0)
     key = f"{data} {len(learn)} {int(learn.lengths.sum())} {alike}"  # another upload may have the same name
-    future = _cost(key, alike, learn, len(parts.index["test"]))
+    memory = min(MEASURING_MEMORY, machine_memory() // 4)
+    future = _measuring().ask(visitor(), key, lambda: in_child(
+        measure_some, alike, *looked_at(learn), len(parts.index["test"]), threads(), memory=memory))
+    asked = st.session_state.setdefault("train_measured", {key: time.monotonic()})
+    if key not in asked:
+        asked.clear()
+        asked[key] = time.monotonic()
     try:
         return future.result(wait)
-    except Unfinished:
+    except (Unfinished, CancelledError):
         if wait == 0:
-            st.progress(min((time.monotonic() - future.begun) / 3, 0.95), "Measuring a few steps, about 3 s …")
+            st.progress(min((time.monotonic() - asked[key]) / 3, 0.95),
+                        "Measuring a few steps, about 3 s …" if future.running() else "Others are measured first …")
         return None
     except ChildError as error:
         raise ValueError(f"This cannot be trained here with these settings: {error}. Shorter recordings, fewer filters "
