@@ -220,7 +220,7 @@ def end(folder: Path) -> int:
     stop_server(folder)
     os.environ.update(environment(folder))
     from qpwl_core.common.paths import desk_place
-    from qpwl_core.desk.storage import is_address, storage_at
+    from qpwl_core.desk.storage import storage_at
     from qpwl_core.desk.visitors import Register
     from ui.library.spaces import clear
     from ui.visitors.classroom import LECTURER
@@ -228,8 +228,7 @@ def end(folder: Path) -> int:
     visitors = Register(desk_place()).all()
     spaces = [clear(who) for who in [*(each.id for each in visitors), LECTURER]]
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    if is_address(desk_place()):
-        storage_at(desk_place(), "class").drop()
+    storage_at(desk_place(), "class").drop()
     shutil.rmtree(folder)
     count = {name: sum(len(getattr(space, name)) for space in spaces) for name in ("runs", "models", "uploads")}
     people = sum(len(names) for space in spaces for names in space.desks.values())

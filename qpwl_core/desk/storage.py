@@ -66,8 +66,11 @@ class SqliteFile:
         return any(path != self.path and _is_desk(path.stem) for path in self.path.parent.glob("*.sqlite"))
 
     def drop(self) -> None:
-        """Remove the file, and what SQLite keeps beside it."""
+        """Remove the file, and what SQLite keeps beside it; what was in them is overwritten first."""
         for path in (self.path, *(self.path.with_name(self.path.name + end) for end in ("-wal", "-shm"))):
+            with suppress(FileNotFoundError), open(path, "r+b", buffering=0) as file:
+                file.write(bytes(path.stat().st_size))
+                os.fsync(file.fileno())
             path.unlink(missing_ok=True)
 
     def create(self, tables: MetaData, facts: dict[str, str]) -> None:
@@ -186,8 +189,8 @@ class PostgresSchema:
         """Write the tables anew without what was deleted: PostgreSQL keeps it in their files until then."""
         with self._connected() as database:
             database = database.execution_options(isolation_level="AUTOCOMMIT")
-            database.execute(sql.text(f'VACUUM FULL "{self.schema}".sequences'))
-            database.execute(sql.text(f'VACUUM FULL "{self.schema}".people'))
+            for table in sql.inspect(database).get_table_names(schema=self.schema):
+                database.execute(sql.text(f'VACUUM FULL "{self.schema}"."{table}"'))
 
     @contextmanager
     def _connected(self, patience: float = 20):

@@ -61,9 +61,10 @@ class Register:
         return [Visitor(*row) for row in rows]
 
     def remove(self, name: str) -> None:
-        """Strike a visitor out: from now on their cookie opens nothing."""
+        """Strike a visitor out, and overwrite who it was: from now on their cookie opens nothing."""
         with self.storage.open(True, PATIENCE) as database:
             database.execute(_visitors().delete().where(_visitors().c.id == name))
+        self.storage.overwrite()
 
 
 @cache

@@ -20,6 +20,7 @@ from qpwl_core.desk.decisions import decide
 from qpwl_core.desk.names import checked_name, name_key
 from qpwl_core.desk.space import Space
 from qpwl_core.desk.storage import _postgres
+from qpwl_core.desk.visitors import Register
 from tests.support.places import ROOT
 
 LEVELS = tuple(torch.linspace(0, 1, 6).tolist())
@@ -238,6 +239,27 @@ def test_what_was_removed_is_gone_from_the_files_of_postgresql(postgres, address
     assert all(map(inside, gone))
     desk.remove("Zebulon")
     assert not any(map(inside, gone))
+    desk.enrol("Zebulon", embeddings(), SPACE.model)
+    desk.record(desk.decide(embeddings()[:1], SPACE.model, 1e9, "Zebulon"), truth="Zebulon", guess="Zebulon")
+    assert desk.forget("Zebulon")
+    assert not any(map(inside, gone)), "nor in the log"
+    register = Register(address)
+    visitor = register.join("Zebulon")
+    assert inside(b"Zebulon")
+    register.remove(visitor.id)
+    assert not inside(b"Zebulon"), "nor on the register of a class"
+    assert not inside(visitor.id.encode())
+
+
+def test_a_desk_that_is_dropped_is_overwritten(file, tmp_path):
+    """Whoever holds its blocks on the disk finds nothing: another name of the file stands for them."""
+    file.enrol("Zebulon", embeddings(), SPACE.model)
+    os.link(file.path, tmp_path / "same")
+    assert b"Zebulon" in (tmp_path / "same").read_bytes()
+    file.storage.drop()
+    assert not file.path.exists()
+    assert not (tmp_path / "same").read_bytes().strip(b"\0")
+    file.storage.drop()                                                     # once more does no harm
 
 
 def test_an_address_that_does_not_answer_or_is_none(tmp_path):
@@ -369,6 +391,7 @@ ENROL_UNTIL_KILLED = """
 import os, sys
 from tests.core.desk.test_database import SPACE, embeddings
 from qpwl_core.desk.database import Desk
+from qpwl_core.desk.visitors import Register
 for _ in range(10):
     child = os.fork()
     if child:
