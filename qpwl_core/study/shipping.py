@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
                                         test.imitates)
     card["gallery"] = {
         **{part: gallery.part(part).people for part in ("test", "calibration")}, "sequences": len(gallery),
-        "note": "the people and sequences of the gallery, drawn at random from those of the split so that it stays "
+        "note": "the people and sequences of the gallery, drawn from those of the split so that it stays "
                 "small; results here are theirs, results of the card are of all people to test",
         "results": results, "notes": notes}
     temporary = target.with_name(f".{target.name}")
@@ -81,14 +82,14 @@ def nothing_learned(cell: Cell, out: Path) -> dict[str, list]:
 
 
 def smaller(gallery: Gallery, test: int, calibration: int, sequences: int, origins: Sequence[str] = ()) -> Gallery:
-    """At most so many people to test and to calibrate, and sequences of each, drawn at random, always the same ones.
+    """At most so many people to test and to calibrate, and sequences of each, the same ones for every method.
 
     People come from those whom the protocol can use and, where there are sessions, who have two; where sets were joined
     (``origins``: how the names of their people begin), from every set in turn, since a line that was set on people of
     one tablet is none for those of another. Of a person the sequences are kept in their order, where there are
     sessions as many of each, and half as many forgeries come along.
     """
-    random, kept = np.random.default_rng(0), []
+    kept = []
     for part, most in (("test", test), ("calibration", calibration)):
         places = np.flatnonzero((gallery.parts == part) & ~gallery.is_forgery)
         subjects, sources = gallery.subjects[places], gallery.sources[places]
@@ -98,14 +99,25 @@ def smaller(gallery: Gallery, test: int, calibration: int, sequences: int, origi
             usable = np.unique(subjects)
         if gallery.imitates is not None:
             usable = _in_two_sessions(gallery.select(places), usable)
-        for person in np.sort(_of_every_set(random.permutation(usable), origins)[:most]):
-            of_person = random.permutation(places[subjects == person])
+        for person in np.sort(_of_every_set(usable[_mixed(usable)], origins)[:most]):
+            of_person = _mixed_places(gallery, places[subjects == person])
             if gallery.imitates is None:
                 kept.append(np.sort(of_person[:sequences]))
                 continue
-            forged = random.permutation(np.flatnonzero(gallery.imitates == person))
+            forged = _mixed_places(gallery, np.flatnonzero(gallery.imitates == person))
             kept += [np.sort(_in_turn(of_person, gallery.stimuli)[:sequences]), np.sort(forged[:sequences // 2])]
     return gallery.select(np.concatenate(kept))
+
+
+def _mixed(names) -> np.ndarray:
+    """An order of the names that looks drawn, and in which two come the same way round whoever else is there. (n,)"""
+    return np.argsort([sha256(str(name).encode()).hexdigest() for name in names], kind="stable")
+
+
+def _mixed_places(gallery: Gallery, places: np.ndarray) -> np.ndarray:
+    """The places in an order that looks drawn; a recipe that loses a sequence changes nothing of the others' order."""
+    sources = gallery.sources[places]
+    return places[_mixed([f"{source} {np.count_nonzero(sources[:i] == source)}" for i, source in enumerate(sources)])]
 
 
 def thinner(gallery: Gallery) -> Gallery:

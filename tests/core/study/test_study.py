@@ -380,6 +380,19 @@ def test_a_small_gallery_has_people_of_every_set_that_was_joined():
     assert sum(name.startswith("susig") for name in one.people) == 4, "what it was before, where nothing is joined"
 
 
+def test_a_recipe_that_loses_a_sequence_leaves_the_others_in_their_place():
+    names = np.repeat([f"p{i}" for i in range(9)], 8)
+    gallery = gallery_of_names(names)
+    some = gallery.select(np.delete(np.arange(len(gallery)), [3, 17, 40, 41, 42]))        # of four people
+    first, again = (shipping.smaller(each, 0, 5, 6) for each in (gallery, some))
+    assert len(set(first.people) - set(again.people)) <= 1, "whoever has too few now, and nobody else"
+    both = [name for name in first.people if name in again.people]
+    lost = {3, 17, 40, 41, 42}
+    for name in both:
+        kept, then = (set(each.sources[each.subjects == name].tolist()) for each in (first, again))
+        assert kept - lost <= then
+
+
 def test_a_gallery_of_very_many_filters_ships_with_fewer_levels_and_the_same_distances():
     own = np.array([0.0, 0.013, 0.4, 1.0])
     gallery = gallery_of_names(["a", "b"], dense_levels(own), 128, own)
