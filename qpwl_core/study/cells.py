@@ -24,6 +24,7 @@ from qpwl_core.data.splits import split_validation
 from qpwl_core.models.gallery import build_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import Model
+from qpwl_core.study.galleries import to_ship
 from qpwl_core.study.record import FORMAT, moments, packed_wins, read_record, record_path, write_record
 from qpwl_core.study.record import VERSION as RECORD
 from qpwl_core.study.scores import VERSION, score, stack_of
@@ -150,7 +151,7 @@ def _make(cell: Cell, out: Path, data, folder: bool) -> None:
         temporary.mkdir(parents=True)
         model.save(temporary)
         if gallery is not None:
-            gallery.save(temporary)
+            to_ship(gallery, studied).save(temporary)        # chosen here, from all: a gallery of all may be too large
         write_distances(temporary, parts)
         write_json(temporary / "scores.json", scores)
         if curve:

@@ -134,7 +134,7 @@ def simplified(recordings: Recordings) -> Recordings:
 
 def _fixed(of: StudySet, title: str, **recipe) -> StudySet:
     return replace(of, name=f"{of.name}-fixed", title=title, fixed=True, ships=None,
-                   changes={"recipe": {"validity": False, **recipe}})
+                   changes={"recipe": {"validity": False, "fine": False, **recipe}})
 
 
 EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(16, 5, 9))

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,7 @@ from qpwl_core.models.gallery import Gallery, dense_levels, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
-from qpwl_core.study import shipping
+from qpwl_core.study import galleries, shipping
 from qpwl_core.study.cells import Distances, cell_record, drop_outdated, is_whole, make_cell, read_distances
 from qpwl_core.study.record import record_path, write_record
 from qpwl_core.study.report.sentences import verdicts
@@ -65,7 +66,7 @@ def test_presets_hold_the_paper_and_what_is_beyond():
 
 def test_the_fixed_set_compares_like_with_like():
     ours, theirs = (Cell("eye-gazecom-fixed", method, 0).config for method in ("qp-wl", "jaeger-2019"))
-    assert ours.recipe == theirs.recipe == {"validity": False, "screen": [1280, 720, 0.4, 0.225, 0.45]}
+    assert ours.recipe == theirs.recipe == {"validity": False, "fine": False, "screen": [1280, 720, 0.4, 0.225, 0.45]}
     assert (ours.iterations, ours.pairs, theirs.crop) == (theirs.iterations, theirs.pairs, 0)
 
 
@@ -209,8 +210,9 @@ def test_words_tell_a_lead_from_a_tie_from_being_led():
 
 @pytest.fixture
 def tiny_cell(monkeypatch):
-    """A cell of a tiny set."""
-    own = SETS["gait-hapt"]
+    """A cell of a tiny set, all of whose sequences could ship."""
+    own = replace(SETS["gait-hapt"], ships=(12, 4, 1000))
+    monkeypatch.setitem(SETS, "gait-hapt", own)
     tiny = tiny_recordings(people=12, each=8, domain="gait")
     monkeypatch.setattr(type(own), "load", lambda self, folder, people=None: tiny)
     monkeypatch.setitem(PRESETS, "smoke", PRESETS["smoke"].__class__(
@@ -266,8 +268,8 @@ def test_a_cell_that_fails_is_said_in_one_sentence(tiny_cell, tmp_path, monkeypa
 def test_small_galleries_are_the_same_for_every_method(tiny_cell, tmp_path):
     make_cell(tiny_cell, tmp_path, "nowhere", 1)
     gallery = load_gallery(tmp_path / "cells" / tiny_cell.name)
-    small = shipping.smaller(gallery, 3, 2, 6)
-    again = shipping.smaller(gallery.select(np.arange(len(gallery))), 3, 2, 6)
+    small = galleries.smaller(gallery, 3, 2, 6)
+    again = galleries.smaller(gallery.select(np.arange(len(gallery))), 3, 2, 6)
     assert [len(small.part(part).people) for part in ("test", "calibration")] == [3, 2]
     assert np.unique(small.subjects, return_counts=True)[1].max() == 6
     np.testing.assert_array_equal(small.sources, again.sources)
@@ -356,7 +358,7 @@ def test_a_small_gallery_keeps_both_sessions_and_forgeries_of_its_people():
     n = len(seen.subjects)
     gallery = Gallery(np.zeros((n, 2, 2)), np.array([0.0, 1.0]), None, np.zeros((n, 2)), seen.subjects, seen.stimuli,
                       seen.sources, np.full(n, "test"), "mp-npl", 1.0, "", seen.imitates)
-    small = shipping.smaller(gallery, 3, 0, 6)
+    small = galleries.smaller(gallery, 3, 0, 6)
     assert len(small.people) == 3
     assert set(small.imitates[small.is_forgery]) == set(small.people)
     for name in small.people:
@@ -373,10 +375,10 @@ def gallery_of_names(names, levels=(0.0, 1.0), filters=2, own=None):
 
 def test_a_small_gallery_has_people_of_every_set_that_was_joined():
     names = np.repeat([*(f"susig-visual-{i}" for i in range(20)), "svc2004-1", "svc2004-2"], 7)
-    small = shipping.smaller(gallery_of_names(names), 0, 4, 6, origins=["susig-blind-", "svc2004-"])
+    small = galleries.smaller(gallery_of_names(names), 0, 4, 6, origins=["susig-blind-", "svc2004-"])
     assert len(small.people) == 4
     assert [name for name in small.people if name.startswith("svc")] == ["svc2004-1", "svc2004-2"]
-    one = shipping.smaller(gallery_of_names(names), 0, 4, 6)
+    one = galleries.smaller(gallery_of_names(names), 0, 4, 6)
     assert sum(name.startswith("susig") for name in one.people) == 4, "what it was before, where nothing is joined"
 
 
@@ -384,7 +386,7 @@ def test_a_recipe_that_loses_a_sequence_leaves_the_others_in_their_place():
     names = np.repeat([f"p{i}" for i in range(9)], 8)
     gallery = gallery_of_names(names)
     some = gallery.select(np.delete(np.arange(len(gallery)), [3, 17, 40, 41, 42]))        # of four people
-    first, again = (shipping.smaller(each, 0, 5, 6) for each in (gallery, some))
+    first, again = (galleries.smaller(each, 0, 5, 6) for each in (gallery, some))
     assert len(set(first.people) - set(again.people)) <= 1, "whoever has too few now, and nobody else"
     both = [name for name in first.people if name in again.people]
     lost = {3, 17, 40, 41, 42}
@@ -396,12 +398,12 @@ def test_a_recipe_that_loses_a_sequence_leaves_the_others_in_their_place():
 def test_a_gallery_of_very_many_filters_ships_with_fewer_levels_and_the_same_distances():
     own = np.array([0.0, 0.013, 0.4, 1.0])
     gallery = gallery_of_names(["a", "b"], dense_levels(own), 128, own)
-    thin = shipping.thinner(gallery)
+    thin = galleries.thinner(gallery)
     assert (len(gallery.levels), len(thin.levels)) == (67, 35)
     assert np.isin(own, thin.levels).all()
     np.testing.assert_array_equal(thin.values, gallery.values[:, :, np.isin(gallery.levels, thin.levels)])
     few = gallery_of_names(["a", "b"], dense_levels(own), 64, own)
-    assert shipping.thinner(few) is few
+    assert galleries.thinner(few) is few
 
 
 def test_a_card_tells_what_learns_nothing_on_the_same_people(tmp_path):
