@@ -1,6 +1,7 @@
 """Start the app as `streamlit run app.py` does, and load what pages need once one stands: `python -m ui.serve`.
 
-Home needs neither PyTorch nor pandas; loaded earlier, they would keep its server from answering for a second.
+Home needs neither PyTorch nor pandas; loaded earlier, they would keep its server from answering for a second. What
+Home itself needs is loaded once the server answers, while the browser still reads Streamlit's own files.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import threading
 import time
 from pathlib import Path
 
+HOME = ("ui.library.totals", "ui.home.page", "ui.home.first_look", "ui.library.data", "safetensors.numpy",
+        "numpy.random", "PIL.Image", "streamlit.material_icon_names")
 HEAVY = ("torch", "pandas", "plotly.graph_objects", "qpwl_core.transport.distances", "qpwl_core.models.model",
          "qpwl_core.desk.database", "ui.quantile_layer.page", "ui.distances.page", "ui.filters.page",
          "ui.matching.verification_page", "ui.sign.page", "ui.train.page", "ui.data.page", "ui.results.page",
@@ -19,18 +22,19 @@ PATIENCE, PAUSE = 1.5, 0.02     # seconds: a browser draws the first page; betwe
 
 
 def load(at_once: bool = False) -> None:
-    """Once a page was shown, import what the others need; one that wants it meanwhile waits for the same import.
+    """Import what Home needs and, once a page was shown, the others; who wants it meanwhile waits for the same import.
 
     ``at_once``: for a class, whose server is up before anybody comes, with all the processes that it will have.
     """
+    from streamlit import runtime
+
     from ui.shell.navigation import app_has_run
 
-    if at_once:
-        from streamlit import runtime
-
-        while not runtime.exists():              # components are made known to the server that is there
-            time.sleep(PAUSE)
-    else:
+    while not runtime.exists() or runtime.get_instance().state.name == "INITIAL":
+        time.sleep(PAUSE)                        # components are made known to the server that is there
+    for name in HOME:
+        importlib.import_module(name)
+    if not at_once:
         app_has_run.wait()
         time.sleep(PATIENCE)
     for name in HEAVY:

@@ -60,12 +60,12 @@ def serving(script: Path, before: tuple[str, ...] = (), **environment):
     with subprocess.Popen(command, cwd=script.parent, env=os.environ | environment, stdout=subprocess.DEVNULL,
                           stderr=subprocess.DEVNULL) as process:
         try:
-            for _ in range(240):
+            for _ in range(3000):            # so often that a clock sees the moment in which it answers
                 try:
                     urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=1).close()
                     break
                 except OSError:
-                    time.sleep(0.25)
+                    time.sleep(0.02)
             yield f"http://localhost:{port}", process
         finally:
             process.kill()

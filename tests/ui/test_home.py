@@ -1,6 +1,8 @@
 """The home page, driven without a browser and in a real one: with a model, with none, with a broken one."""
 
 import json
+import subprocess
+import sys
 from collections import deque
 
 import numpy as np
@@ -156,3 +158,24 @@ def test_triples_by_counting_one_by_one():
         assert sources[i] != sources[j]
     with pytest.raises(ValueError, match="two people"):
         draw_triple(["a", "a"], [0, 1], 0)
+
+
+def test_what_home_needs_is_loaded_before_it_is_asked_for():
+    """By the server, while a browser still reads Streamlit's files: the page itself loads none of our modules, and
+    neither of the two needs PyTorch or pandas."""
+    code = """
+import importlib, json, sys
+import ui.serve
+from streamlit.testing.v1 import AppTest
+for name in ui.serve.HOME:
+    importlib.import_module(name)
+loaded = set(sys.modules)
+page = AppTest.from_file(sys.argv[1], default_timeout=60).run()
+assert not page.exception and page.title[0].value == "QP-WL Lab"
+later = {name for name in set(sys.modules) - loaded if name.split(".")[0] in ("ui", "qpwl_core")}
+print(json.dumps([sorted(later), [m for m in ("torch", "pandas") if m in sys.modules]]))
+"""
+    done = subprocess.run([sys.executable, "-c", code, str(ROOT / "app.py")], cwd=ROOT, capture_output=True, text=True,
+                          check=False)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout.splitlines()[-1]) == [[], []]
