@@ -16,7 +16,7 @@ from qpwl_core.common.files import read_json
 from tests.support.browser import chromium, serving, timed, until_still
 from tests.support.places import ROOT
 
-ROUNDS, TIMES = 6, 3        # rounds at a time; an act may take so many times as long as on the empty page
+ROUNDS, TIMES = 3, 3        # rounds at a time; an act may take so many times as long as on the empty page
 PAGES = ("Home", "Data", "Quantile layer", "Train", "Filters", "Distances", "Sign", "Verification",
          "Identification and imposters", "Enrolment desk", "Results")
 EMPTY = '''
