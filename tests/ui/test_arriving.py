@@ -63,7 +63,7 @@ def test_what_is_too_much_is_let_go_while_it_comes(monkeypatch):
     def full(data):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    coming = [SpooledTemporaryFile(max_size=10) for _ in range(3)]          # noqa: SIM115 (closed by `held`)
+    coming = [SpooledTemporaryFile(max_size=10) for _ in range(3)]          # noqa: SIM115  (closed below)
 
     async def come():
         one, two, three = (UploadFile(held.enter_context(file), size=0) for file in coming)

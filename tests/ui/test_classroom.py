@@ -13,6 +13,7 @@ from urllib.parse import quote_plus
 
 import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from qpwl_core.common.files import FileError, read_json
 from tests.support.classroom import running_class
@@ -22,7 +23,7 @@ from tests.support.tiny import tiny_recordings
 from tests.support.views import PAGES
 from ui.library.spaces import Notes
 from ui.visitors.classroom import OUTSIDE, Classroom, open_class
-from ui.visitors.gate import Gate, permitted
+from ui.visitors.gate import Gate, client_of, form_of, permitted
 from ui.visitors.guesses import Guesses, network_of, prepare
 from ui.visitors.uploads import Own, Uploads
 
@@ -225,9 +226,17 @@ def test_wrong_codes_are_slowed_down_and_a_wrong_one_sets_no_cookie(room, ann):
     assert asked(room.address, join, source="127.0.0.5")[0] == 200, "others need not wait"
     assert asked(room.address, join, cookie=ann.cookie, source=here)[0] == 303, "nor who is in"
     assert asked(room.address, "/", cookie=ann.cookie, source=here)[0] == 200
-    local = [asked(room.address, f"/join/{i}", headers={claims[i % len(claims)]: f"10.0.1.{i}"}, source="127.0.0.1")[0]
-             for i in range(12)]
-    assert local[-1] == 429, "no nginx of ours stands in front, so nobody is believed"
+
+
+def test_a_header_says_who_asks_only_where_our_nginx_wrote_it(monkeypatch):
+    def who(client, **headers):
+        return client_of({"client": (client, 1), "headers": [(name.replace("_", "-").encode(), value.encode())
+                                                             for name, value in headers.items()]})
+
+    assert who("127.0.0.1", x_real_ip="10.0.0.1") == "127.0.0.1", "nobody stands in front"
+    monkeypatch.setenv("QPWL_BEHIND", "nginx")
+    assert who("127.0.0.1", x_real_ip="10.0.0.1", x_forwarded_for="10.0.0.2") == "10.0.0.1"
+    assert who("192.168.1.7", x_real_ip="10.0.0.1") == "192.168.1.7", "it does not come from here"
 
 
 def test_the_consent_stands_before_the_button_and_a_name_may_be_anything(room):
@@ -238,6 +247,15 @@ def test_the_consent_stands_before_the_button_and_a_name_may_be_anything(room):
     assert status == 400
     assert "100 characters" in text
     assert "<script>" not in asked(room.address, f"/join/{room.secrets['join']}", {"name": "<script>" * 20})[1]
+
+
+def test_the_consent_says_where_it_is_kept(monkeypatch):
+    for name, value, where in (("QPWL_DESK", "/a/folder", "computer"), ("QPWL_DESK", "postgresql://db/x", "computers"),
+                               ("QPWL_DASK", "tcp://host:8786", "computers")):
+        for each in ("QPWL_DESK", "QPWL_DASK"):
+            monkeypatch.delenv(each, raising=False)
+        monkeypatch.setenv(name, value)
+        assert f"kept on the lecturer's {where} under" in form_of(Classroom("code", "secret", "key"))
 
 
 def test_who_comes_again_finds_everything(room, ann):
@@ -445,6 +463,50 @@ def test_the_lecturer_sees_all_and_can_stop(room, ann):
 
     assert ann.run.name in asyncio.run(stop())
     assert (ann.run / "stop").exists() or read_json(ann.run / "state.json")["state"] in ("stopped", "finished")
+
+
+def test_the_lecturer_projects_any_page_as_its_visitor_sees_it(room, ann):
+    """Their desk, uploads, answers and runs, on the pages where they are; and comes back to what is the lecturer's."""
+    async def look():
+        async with Client(room.address, room.lecturer()) as client:
+            await client.open("desk")
+            assert f"{SECRET} enrolled" not in client.text, "the lecturer has a desk of their own"
+            await client.open("classroom")
+            await client.act(client.find("selectbox", "Visitor"), client.option("Visitor", SECRET))
+            await client.act(client.find("button", "See what they see"))
+            for page, query, mark in (("classroom", "", f"You are **{SECRET}**"), ("desk", "", f"{SECRET} enrolled"),
+                                      ("data", "data_view=Your+own", f"**{SECRET}**: 8 people"),
+                                      ("train", f"train_run={ann.run.name}", ann.run.name), ("lessons", "", "1 of")):
+                await client.open(page, query)
+                assert not client.errors, client.errors
+                assert mark in client.text, page
+                assert f"As **{SECRET}** sees it" in client.text, page
+            await client.act(client.find("button", "Back to yours"))
+            await client.open("desk")
+            assert f"{SECRET} enrolled" not in client.text
+            await client.open("lessons")
+            assert "1 of" not in client.text
+            await client.open("classroom")
+            assert "Here: " in client.text
+
+    asyncio.run(look())
+
+
+def test_a_visitor_cannot_look_as_another(room, ann):
+    """The name of the lecturer's choice in a link or a message of one's own changes nothing."""
+    bob = room.join("Bob")
+
+    async def try_it():
+        async with Client(room.address, bob) as client:
+            for query in (f"_as={ann.id}", f"looks_as={ann.id}", f"class_visitor={ann.id}"):
+                await client.open("desk", query)
+                assert SECRET not in client.text
+            client.states["_as"] = WidgetState(id="_as", string_value=ann.id)
+            await client._run(60)
+            assert SECRET not in client.text
+            assert not [each for each in client.widgets("button") if each.label == "Back to yours"]
+
+    asyncio.run(try_it())
 
 
 def test_a_server_that_is_killed_comes_again_and_everybody_finds_their_space(room, ann):

@@ -66,6 +66,20 @@ def test_tries_of_many_at_once_are_all_there(on):
     assert len(ladder(game.best_of(game.tries(on)), game.tries(on)).data[1].x) == 7
 
 
+def test_who_is_forgotten_takes_no_try_of_another_along(on):
+    """Seen: a try that was written down while another's were struck out was gone with them."""
+    def work():
+        for i in range(200):
+            game.add_try(on, "ann", "Ann", game.Verdict(1.0 + i, "filter 1"))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while thread.is_alive():
+        game.without(on, "bob")
+    thread.join()
+    assert len(game.tries(on)) == 200
+
+
 def test_half_a_line_and_a_game_before_are_not_counted(on, tmp_path):
     game.add_try(on, "v", "n", game.Verdict(2.0, "filter 3"))
     with open(on.folder / "tries.jsonl", "a") as file:

@@ -12,7 +12,7 @@ from qpwl_core.common.paths import runs_folder
 from qpwl_core.common.text import counted
 from qpwl_core.data.capture import Capture
 from ui.classroom import game
-from ui.classroom.figures import ladder
+from ui.classroom.figures import MOST, ladder
 from ui.library.models import Entry, gallery_of
 from ui.library.pad import THEIRS, ink_of, pad
 from ui.library.signatures import Drawing, book, seen_by, signature_models, take_signature
@@ -33,10 +33,9 @@ def lecturers_game() -> None:
     if on is None:
         _start(next((entry for entry in models.values() if entry.method == "qp-wl"), next(iter(models.values()))))
         return
-    st.markdown(f"### Who can be {plain(on.who)}?")
-    st.caption("Everybody: open the page **Class** on your phone and sign as they would.")
-    if on.ink is not None:
-        st.caption("Press ▶ on the pad to see it signed at its true speed.")
+    st.markdown(f"# Who can be {plain(on.who)}?")
+    st.caption("Everybody: open the page **Class** on your phone and sign as they would."
+               + (" **Watch it signed** there shows it at its true speed." if on.ink is not None else ""))
     projector()
     st.button("End the game, and forget all of it", icon=":material/stop:", on_click=_end, key="forge_end")
 
@@ -74,18 +73,19 @@ def projector() -> None:
         return
     first = best[0]
     inside = [row for row in best if row["times"] <= 1]
-    st.markdown(f"## :material/emoji_events: {plain(first['name'])}: {first['times']:.2f} times the line"
+    st.markdown(f"### :material/emoji_events: {plain(first['name'])}: {first['times']:.2f} times the line"
                 + (", and in" if first["times"] <= 1 else ""))
     failed = [row for row in best if row["times"] > 1]
     told = Counter(row["why"] for row in failed).most_common(3)
     why = ", ".join(f"{why} gave away {count}" for why, count in told)
     count = f"{counted(len(rows), 'try', 'tries')} by {counted(len(best), 'person', 'people')}"
     st.markdown(f"{count}; {len(inside)} got in." + (f" **Why the others failed**: {why}." if why else ""))
-    chart(ladder(best, rows), "forge-ladder", f"The best tries of {len(best)} people; left of the line is in",
+    chart(ladder(best, rows), "forge-ladder",
+          f"The best {min(len(best), MOST)} of {len(best)} people; left of the line is in",
           pd.DataFrame(rows).drop(columns=["visitor", "game"]))
     with st.expander("Everyone's best", icon=":material/table:"):
         table(pd.DataFrame([{"who": row["name"], "tries": row["tries"], "times the line": f"{row['times']:.2f}",
-                             "given away by": row["why"] if row["times"] > 1 else "in"} for row in best[:20]]),
+                             "given away by": row["why"] if row["times"] > 1 else "in"} for row in best]),
               "The best try of everyone")
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+from filelock import FileLock
 
 from qpwl_core.common.files import FileError, read_json, write_json, write_whole
 from qpwl_core.desk.claims import from_nought
@@ -25,6 +26,7 @@ from ui.library.models import Entry
 from ui.library.signatures import join, rule_for
 
 FOLDER, RATE, MOST = ".game", 0.1, 20_000          # in the folder of runs; forgers let in; tries of one game
+PATIENCE = 10                                      # seconds to wait for another process that writes
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +109,12 @@ def add_try(game: Game, visitor: str, name: str, verdict: Verdict) -> None:
     try:
         if path.exists() and path.stat().st_size > 200 * MOST:
             raise FileError(f"{MOST} tries were written down, which is the most: let the lecturer start a new game")
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-        try:
-            os.write(handle, (json.dumps(line) + "\n").encode())
-        finally:
-            os.close(handle)
+        with _turn(game):
+            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(handle, (json.dumps(line) + "\n").encode())
+            finally:
+                os.close(handle)
     except OSError as error:
         raise FileError(f"the try cannot be written down: {(error.strerror or str(error)).lower()}") from None
 
@@ -145,5 +148,14 @@ def best_of(rows: list[dict]) -> list[dict]:
 
 def without(game: Game, visitor: str) -> None:
     """Strike out the tries of somebody who wants to be forgotten."""
-    rows = [row for row in tries(game) if row["visitor"] != visitor]
-    write_whole(game.folder / "tries.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    try:
+        with _turn(game):
+            rows = [row for row in tries(game) if row["visitor"] != visitor]
+            write_whole(game.folder / "tries.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    except OSError as error:
+        raise FileError(f"the tries cannot be written anew: {(error.strerror or str(error)).lower()}") from None
+
+
+def _turn(game: Game) -> FileLock:
+    """One process writes at a time: who is struck out takes no try of another along."""
+    return FileLock(game.folder / ".turn", timeout=PATIENCE, is_singleton=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from datetime import datetime
 
 import pandas as pd
 import streamlit as st
@@ -18,15 +19,15 @@ from ui.library import jobs
 from ui.library.spaces import clear, space_of
 from ui.shell.frame import KEPT, setup_page
 from ui.shell.text import plain
-from ui.visitors.classroom import classroom, in_class
-from ui.visitors.who import is_lecturer, name_of, register, visitor, visitors
+from ui.visitors.classroom import classroom, in_class, whose_computer
+from ui.visitors.who import is_lecturer, look_as, looks_as, name_of, register, visitor, visitors
 
 VIEWS = {"door": "Who is here", "forge": "Forge the lecturer"}
 
 
 def show() -> None:
     """The whole page."""
-    setup_page("Class", "Who is here, and what is kept of them?")
+    setup_page("Class", "Who is here, and what is kept of them?", bare=_projects())
     if not in_class():
         st.info("There is no class: you work alone. `make class` starts one.", icon=":material/school:")
         return
@@ -35,7 +36,7 @@ def show() -> None:
     if text := st.session_state.pop("class_problem", None):
         st.error(plain(text), icon=":material/error:")
     try:
-        if not is_lecturer():
+        if not is_lecturer() or looks_as():
             students_game()
             students_view()
             return
@@ -44,6 +45,12 @@ def show() -> None:
         lecturers_game() if view == "forge" else lecturers_view()
     except FileError as error:
         st.error(plain(str(error)), icon=":material/error:")
+
+
+def _projects() -> bool:
+    """Whether the ladder of a game is shown, to the whole room: nothing may push it off the screen."""
+    chosen = st.session_state.get("class_view") or st.query_params.get("class_view")
+    return in_class() and chosen in ("forge", VIEWS["forge"]) and game.current(runs_folder()) is not None
 
 
 def join_link() -> str:
@@ -89,11 +96,9 @@ def everyone() -> None:
         return
     spaces = {each.id: space_of(each.id) for each in here}
     st.dataframe(safe_of(pd.DataFrame([{
-        "visitor": name_of(each.id), "joined": each.joined[11:16],
-        "runs": f"{len(spaces[each.id].runs)}{next((f', {x.state}' for x in spaces[each.id].runs if x.alive), '')}",
-        "models": len(spaces[each.id].models), "uploads": len(spaces[each.id].uploads),
-        "enrolled": sum(map(len, spaces[each.id].desks.values()))} for each in here])), hide_index=True,
-        height=min(40 + 35 * len(here), 400), column_config={"visitor": st.column_config.Column(width=130)})
+        "visitor": name_of(each.id), "joined": _at(each.joined), "has": spaces[each.id].brief()} for each in here])),
+        hide_index=True, height=min(40 + 35 * len(here), 400), column_config={
+            "visitor": st.column_config.Column(width=130), "joined": st.column_config.Column(width=55)})
     chosen = st.selectbox("Visitor", [each.id for each in here], key="class_visitor",
                           format_func=lambda who: f"{name_of(who)} · {who[:4]}")
     theirs = spaces[chosen]
@@ -109,6 +114,9 @@ def everyone() -> None:
             _project("train", train_run=trains[0], train_view="New run")
         if theirs.models and st.button("Project their model", icon=":material/cast:", key="class_show_model"):
             _project("quantile_layer", model=theirs.models[-1].name)
+        if st.button("See what they see", icon=":material/visibility:", key="class_look"):
+            look_as(chosen)
+            st.rerun()
         with st.popover("Remove them", icon=":material/person_remove:"):
             st.markdown(f"Remove {plain(name_of(chosen))} and all they have ({theirs})?")
             st.button("Remove", type="primary", on_click=_remove, args=([chosen],), key="class_remove")
@@ -118,10 +126,15 @@ def everyone() -> None:
                       key="class_clear")
 
 
+def _at(when: str) -> str:
+    """The time of day here, of one in UTC."""
+    return datetime.fromisoformat(when).astimezone().strftime("%H:%M")
+
+
 def students_view() -> None:
     """What is kept of whoever looks, and the way out."""
     me = visitor()
-    st.markdown(f"You are **{plain(name_of(me))}**. Kept of you on the lecturer's computer: **{space_of(me)}**. Only "
+    st.markdown(f"You are **{plain(name_of(me))}**. Kept of you on {whose_computer()}: **{space_of(me)}**. Only "
                 "the lecturer can see it, and nobody else unless you share it: models on the page Train, under Models.")
     with st.popover("Forget me", icon=":material/person_off:"):
         st.markdown("Delete all of it, for good, and leave the class?")

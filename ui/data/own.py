@@ -17,7 +17,7 @@ from ui.data.views import facts, say_remarks, sentence_of
 from ui.library.data import MAX_BYTES, MAX_FILES, OWN, take_upload, token_of, training_problem, uploads
 from ui.shell.frame import KEPT
 from ui.shell.text import plain
-from ui.visitors.classroom import in_class
+from ui.visitors.classroom import in_class, whose_computer
 
 EXAMPLE = "# rate: 50\nsubject,sequence,stimulus,acc_x,acc_y\nann,1,walk,0.12,-0.98\nann,1,walk,0.15,-0.97\n…"
 
@@ -32,7 +32,7 @@ def own_view() -> None:
     if problem := st.session_state.get("data_problem"):
         st.error(sentence_of(problem), icon=":material/error:")
     given = f" Rate given: {rate:g} Hz." if rate else ""
-    where = ("They stay on the lecturer's computer, for you alone, until you remove them or press “Forget me”"
+    where = (f"They stay on {whose_computer()}, for you alone, until you remove them or press “Forget me”"
              if in_class() else "They stay in this session, on this computer")
     until = "" if in_class() else "Closing the tab forgets them, unless you train on them: a"
     st.caption(f"{where}; at most {MAX_FILES} files with {size(MAX_BYTES)} of values together. {until or 'A'} run "

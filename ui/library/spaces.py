@@ -39,6 +39,16 @@ class Space:
                 f"{counted(len(self.uploads), 'upload', 'uploads')}, {counted(people, 'person', 'people')} enrolled")
 
 
+    def brief(self) -> str:
+        """What there is of it, for a row of a table."""
+        people, state = sum(map(len, self.desks.values())), next((job.state for job in self.runs if job.alive), "")
+        parts = [f"{counted(len(self.runs), 'run', 'runs')}{f' ({state})' if state else ''}" if self.runs else "",
+                 counted(len(self.models), "model", "models") if self.models else "",
+                 counted(len(self.uploads), "upload", "uploads") if self.uploads else "",
+                 f"{people} enrolled" if people else ""]
+        return ", ".join(filter(None, parts)) or "nothing yet"
+
+
 def my_jobs() -> list[jobs.Job]:
     """The jobs of whoever looks, the latest first; the lecturer's are all."""
     me, everything = visitor(), sees_all()

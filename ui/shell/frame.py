@@ -7,7 +7,8 @@ from pathlib import Path
 import streamlit as st
 
 from ui.shell.navigation import frame_if_bare
-from ui.visitors.who import visitor
+from ui.shell.text import plain
+from ui.visitors.who import look_as, looks_as, name_of, visitor
 
 KEPT = {"bind": "query-params", "persist_state": "session"}      # a setting that is in the link and on all pages
 ICON = str(Path(__file__).with_name("icon.png"))  # a named icon would be fetched from the web
@@ -21,6 +22,10 @@ def setup_page(title: str, question: str, bare: bool = False) -> None:
     frame_if_bare()
     st.set_page_config(page_title=f"{title} · QP-WL Lab", page_icon=ICON, layout="wide")
     visitor()                                 # whoever has no business here sees a sentence, and no page
+    if whom := looks_as():
+        with st.container(horizontal=True, vertical_alignment="center", key="looks_as"):
+            st.markdown(f":material/visibility: As **{plain(name_of(whom))}** sees it. What you do here is theirs.")
+            st.button("Back to yours", icon=":material/undo:", on_click=look_as, args=("",), key="looks_back")
     if not bare:
         st.title(title)
         st.header(question, anchor=False)

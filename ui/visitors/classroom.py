@@ -57,6 +57,12 @@ def in_class() -> bool:
     return folder() is not None
 
 
+def whose_computer() -> str:
+    """Where what visitors leave is kept: here, or also where the database and the cluster are."""
+    elsewhere = "://" in os.environ.get("QPWL_DESK", "") or os.environ.get("QPWL_DASK")
+    return "the lecturer's computers" if elsewhere else "the lecturer's computer"
+
+
 def classroom() -> Classroom:
     """The class of this process; a FileError where its file is missing or was edited."""
     at = folder()

@@ -22,11 +22,11 @@ from qpwl_core.common.bounds import FORM_BYTES as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place
 from qpwl_core.desk.visitors import Register
-from ui.visitors.classroom import BEHIND, COOKIE, LECTURER, OUTSIDE, Classroom, classroom, folder, same
+from ui.visitors.classroom import BEHIND, COOKIE, LECTURER, OUTSIDE, Classroom, classroom, folder, same, whose_computer
 from ui.visitors.guesses import FILE, Guesses
 
 SLOW = "There were too many wrong codes from here: wait a minute, then open the lecturer's link again."
-CONSENT = ("What you upload, train and enrol here is kept on the lecturer's computer under a random number until you "
+CONSENT = ("What you upload, train and enrol here is kept on {} under a random number until you "
            "press “Forget me” or the class ends; only the lecturer can see it, and nobody else until you share it.")
 CLOSED = ("/_stcore/metrics", "/_stcore/agent", "/_stcore/script-health-check")        # nothing for visitors
 FILES = re.compile("/media/[0-9a-f]+|/_stcore/upload_file/[-0-9a-zA-Z]+/[-0-9a-zA-Z]+")   # of those who were told
@@ -107,7 +107,8 @@ class Gate:
                 name = parse_qs(await body_of(receive)).get("name", [""])[0]
                 joined = await asyncio.to_thread(self.register.join, name)
             except (FileError, ValueError) as error:
-                return page(f"<p>{html.escape(str(error)[:1].upper() + str(error)[1:])}.</p>{form_of(self.room)}", 400)
+                said = str(error).replace(f"{folder()}{os.sep}", "")         # where it lies is nothing for visitors
+                return page(f"<p>{html.escape(said[:1].upper() + said[1:])}.</p>{form_of(self.room)}", 400)
             return with_cookie(RedirectResponse("/", 303), self.room, joined.id)
         return page(f"<p>{OUTSIDE}</p>", 403)
 
@@ -199,8 +200,9 @@ async def body_of(receive) -> str:
 
 
 def form_of(room: Classroom) -> str:
-    return (f"<h1>QP-WL Lab</h1><p>{CONSENT}</p><form method=post action='/join/{room.join}'><p><label>Your name for "
-            "the others, if you like<br><input name=name maxlength=40 autocomplete=nickname></label></p>"
+    return (f"<h1>QP-WL Lab</h1><p>{CONSENT.format(whose_computer())}</p>"
+            f"<form method=post action='/join/{room.join}'><p><label>Your name for the others, if you like"
+            "<br><input name=name maxlength=40 autocomplete=nickname></label></p>"
             "<p><button>I agree, let me in</button></p></form>")
 
 

@@ -17,10 +17,21 @@ from qpwl_core.desk.visitors import Register, Visitor
 from ui.visitors.classroom import COOKIE, LECTURER, OUTSIDE, classroom, in_class
 
 SHARED, FRESH = "shared", 2.0            # a file; seconds that a look at the register counts
+AS = "_as"                               # in the lecturer's session: as whom they look
 
 
 def visitor() -> str:
-    """The id of whoever looks at this page; whoever has none, or was removed, sees one sentence and no more."""
+    """The id of whoever this page is for: whoever looks at it, or whom the lecturer looks at it as."""
+    found = _looks()
+    if found == LECTURER and (whom := st.session_state.get(AS)):
+        if _known(whom):
+            return whom
+        st.session_state.pop(AS)                                    # they were removed meanwhile
+    return found
+
+
+def _looks() -> str:
+    """The id of whoever looks; whoever has none, or was removed, sees one sentence and no more."""
     if not in_class():
         return ""
     found = classroom().visitor_of(st.context.cookies.get(COOKIE))
@@ -38,13 +49,27 @@ def owner() -> tuple[str, ...]:
 
 
 def is_lecturer() -> bool:
-    """Whether it is the lecturer of a class."""
-    return in_class() and visitor() == LECTURER
+    """Whether it is the lecturer of a class, whomever they look at it as."""
+    return in_class() and _looks() == LECTURER
+
+
+def looks_as() -> str:
+    """Whose pages the lecturer looks at, "" where they are their own."""
+    who = visitor() if is_lecturer() else LECTURER
+    return "" if who == LECTURER else who
+
+
+def look_as(whom: str) -> None:
+    """Every page is now as this visitor sees it, or as the lecturer does; nothing chosen before counts."""
+    if is_lecturer():
+        kept = st.session_state["_visitor"]
+        st.session_state.clear()
+        st.session_state.update({"_visitor": kept} | ({AS: whom} if whom else {}))
 
 
 def sees_all() -> bool:
-    """One person alone, or the lecturer."""
-    return not in_class() or is_lecturer()
+    """One person alone, or the lecturer, who does not look at it as somebody else."""
+    return not in_class() or visitor() == LECTURER
 
 
 def owner_of(folder: Path) -> str:
