@@ -50,6 +50,8 @@ TYPED_NUMBER = 1e12            # the largest of them: squares of differences sta
 LEVELS_BY_HAND = 64            # of a quantile layer, typed in
 LINK_LENGTH = 2_000            # characters of pasted text that a link carries
 FILES_EACH = 1000              # addresses of files that the door of a class remembers of one visitor
+SOCKETS_EACH = 40              # pages that one visitor of a class has open at a time: each is a session of the server
+GAME_TRIES, GAME_TRIES_EACH = 20_000, 500      # of one game of a class, and of one visitor: everybody shall have theirs
 TRAIN_FORM = {                 # whole numbers on the page Train: what one machine trains within days
     "points": (1, 256), "pairs": (2, 256), "iterations": (1, 100_000), "seed": (0, 99_999), "filters": (1, 512),
     "layers": (1, 32), "stride": (1, 16)}
@@ -119,6 +121,7 @@ TRAINING_SHARE = 0.75          # of the machine's memory that a training may tak
 # --- what the server keeps of what it computed, `ui/visitors/kept.py`
 KEPT_BYTES = 512 * 2**20       # of galleries, models, distances, trials: ten of ours, or one at the bounds above
 KEPT_SHARE = 0.125             # of the memory that the server may have, where that is less
+KEPT_IDLE, KEPT_BYTES_IDLE = 60.0, 128 * 2**20   # in a class: seconds unused, after which no more than these are kept
 REFUSED_SECONDS = 60.0         # that what another process refused is refused at once: pages are drawn again and again
 
 # --- uploads to the app

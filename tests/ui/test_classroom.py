@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import time
+from collections import Counter
 from dataclasses import replace
 from types import SimpleNamespace
 from urllib.parse import quote_plus
@@ -15,6 +16,7 @@ import pytest
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.WidgetStates_pb2 import WidgetState
 
+import ui.visitors.gate
 from qpwl_core.common.files import FileError, read_json
 from tests.support.classroom import running_class
 from tests.support.client import COOKIE, Client, asked
@@ -23,7 +25,7 @@ from tests.support.tiny import tiny_recordings
 from tests.support.views import PAGES
 from ui.library.spaces import Notes
 from ui.visitors.classroom import OUTSIDE, Classroom, open_class
-from ui.visitors.gate import Gate, client_of, form_of, permitted
+from ui.visitors.gate import Gate, Told, client_of, form_of, permitted
 from ui.visitors.guesses import Guesses, network_of, prepare
 from ui.visitors.uploads import Own, Uploads
 
@@ -115,6 +117,42 @@ def test_where_the_register_cannot_be_read_our_cookie_counts_but_not_of_who_was_
 
     assert [who(room.ticket(name)) for name in ("here", "new", "gone")] == ["here", "new", None]
     assert who(Classroom("code", "secret", "another key").ticket("new")) is None
+
+
+def test_a_visitor_has_a_bounded_number_of_pages_open(monkeypatch):
+    """Without nginx, too; a page that closes makes room, and others have theirs."""
+    monkeypatch.setattr(ui.visitors.gate, "SOCKETS_EACH", 2)
+    room, closed = Classroom("code", "secret", "key"), []
+    gate = Gate.__new__(Gate)
+    gate.room, gate.known, gate.told, gate.open = room, {}, Told(), Counter()
+
+    async def play():
+        ends = asyncio.Event()
+
+        async def app(scope, receive, send):
+            await ends.wait()
+
+        async def receive():
+            return {"type": "websocket.connect"}
+
+        async def send(message):
+            closed.append(message["code"])
+
+        def one(who):
+            gate.known[who] = True, time.monotonic()
+            return asyncio.create_task(gate({"type": "websocket", "path": "/_stcore/stream", "headers": [
+                (b"cookie", f"{COOKIE}={room.ticket(who)}".encode())]}, receive, send))
+
+        gate.app = app
+        tasks = [one("ann"), one("ann"), one("ann"), one("bob")]
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert (closed, gate.open) == ([1008], {"ann": 2, "bob": 1})
+        ends.set()
+        await asyncio.gather(*tasks)
+        assert not gate.open
+
+    asyncio.run(play())
 
 
 def test_guessing_is_slowed_down(tmp_path):

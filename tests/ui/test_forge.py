@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 
+from qpwl_core.common.files import FileError
 from qpwl_core.data.capture import captured, recordings_of
 from qpwl_core.models.gallery import build_gallery, load_gallery
 from qpwl_core.models.model import load_model
@@ -64,6 +65,19 @@ def test_tries_of_many_at_once_are_all_there(on):
     game.without(on, "v0")
     assert len(game.tries(on)) == 140
     assert len(ladder(game.best_of(game.tries(on)), game.tries(on)).data[1].x) == 7
+
+
+def test_tries_are_bounded_each_and_in_all(on, monkeypatch):
+    monkeypatch.setattr(game, "EACH", 2)
+    monkeypatch.setattr(game, "MOST", 3)
+    for who in ("ann", "ann", "bob"):
+        game.add_try(on, who, who, game.Verdict(1.0, "filter 1"))
+    with pytest.raises(FileError, match="3 tries were written down, which is the most"):
+        game.add_try(on, "bob", "bob", game.Verdict(1.0, "filter 1"))
+    monkeypatch.setattr(game, "MOST", 9)
+    with pytest.raises(FileError, match="you have tried 2 times, which is the most"):
+        game.add_try(on, "ann", "ann", game.Verdict(1.0, "filter 1"))
+    game.add_try(on, "bob", "bob", game.Verdict(1.0, "filter 1"))
 
 
 def test_who_is_forgotten_takes_no_try_of_another_along(on):

@@ -3,6 +3,7 @@
 import os
 import threading
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -50,6 +51,30 @@ def test_the_longest_unused_goes_first_and_nobody_computes_twice(monkeypatch):
     assert held() <= 2500
     assert len(array("huge", count=5000)) == 5000, "what does not fit is given, and not kept"
     assert held() <= 2500
+
+
+def test_in_a_class_what_nobody_asked_for_in_a_while_goes_before_there_is_much(monkeypatch, tmp_path):
+    """Seen: thirty students who try all settings filled it minute by minute."""
+    now = [0.0]
+    monkeypatch.setattr(keeping, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    monkeypatch.setattr(keeping, "KEPT_BYTES_IDLE", 2500)
+
+    @kept
+    def array(name):
+        return np.zeros(1000, np.uint8)
+
+    def after_a_while():
+        forget_all()
+        for name in "abcd":
+            array(name)
+            now[0] += 50
+            array("a")                                       # in use all the time
+        return held()
+
+    assert after_a_while() == 4000, "one person alone"
+    monkeypatch.setenv("QPWL_CLASS", str(tmp_path))
+    assert after_a_while() == 3000, "b is gone, and what was used a moment ago stays"
+    assert array("a") is array("a")
 
 
 def test_many_who_ask_at_once_wait_for_one():

@@ -17,6 +17,8 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock
 
+from qpwl_core.common.bounds import GAME_TRIES as MOST
+from qpwl_core.common.bounds import GAME_TRIES_EACH as EACH
 from qpwl_core.common.files import FileError, read_json, write_json, write_whole
 from qpwl_core.desk.claims import from_nought
 from qpwl_core.evaluation.explain import pair_parts
@@ -25,7 +27,7 @@ from qpwl_core.models.methods import METHODS
 from ui.library.models import Entry
 from ui.library.signatures import join, rule_for
 
-FOLDER, RATE, MOST = ".game", 0.1, 20_000          # in the folder of runs; forgers let in; tries of one game
+FOLDER, RATE = ".game", 0.1                        # in the folder of runs; forgers let in
 PATIENCE = 10                                      # seconds to wait for another process that writes
 
 
@@ -107,8 +109,11 @@ def add_try(game: Game, visitor: str, name: str, verdict: Verdict) -> None:
     line = {"game": game.id, "visitor": visitor, "name": name, "times": round(verdict.times, 4), "why": verdict.why,
             "at": round(time.time(), 1)}
     try:
-        if path.exists() and path.stat().st_size > 200 * MOST:
+        rows = tries(game)
+        if len(rows) >= MOST:
             raise FileError(f"{MOST} tries were written down, which is the most: let the lecturer start a new game")
+        if sum(row["visitor"] == visitor for row in rows) >= EACH:
+            raise FileError(f"you have tried {EACH} times, which is the most that one person may")
         with _turn(game):
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
             try:

@@ -63,6 +63,8 @@ def set_modules_aside() -> None:
     """
     if len(sys.modules) > modules.get("aside", 0):
         modules["aside"] = len(sys.modules)
+        if in_class():
+            gc.unfreeze()                    # many sessions were set aside with them, and have ended since
         gc.collect()
         gc.freeze()
 

@@ -11,13 +11,13 @@ import html
 import os
 import re
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, unquote
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from qpwl_core.common.bounds import FILES_EACH
+from qpwl_core.common.bounds import FILES_EACH, SOCKETS_EACH
 from qpwl_core.common.bounds import FORM_BYTES as LARGEST
 from qpwl_core.common.files import FileError
 from qpwl_core.common.paths import desk_place
@@ -44,7 +44,7 @@ class Gate:
 
     def __init__(self, app):
         self.app, self.room, self.register = app, classroom(), Register(desk_place())
-        self.known, self.told = {}, Told()
+        self.known, self.told, self.open = {}, Told(), Counter()
         self.guesses = Guesses(at / FILE if (at := folder()) else None, self.room.key)
 
     async def __call__(self, scope, receive, send):
@@ -54,7 +54,7 @@ class Gate:
         visitor = await self.visitor_of(scope)
         path = unquote(scope["path"])
         if scope["type"] == "websocket":
-            if visitor is None:
+            if visitor is None or self.open[visitor] >= SOCKETS_EACH:
                 await receive()
                 await send({"type": "websocket.close", "code": 1008})
                 return
@@ -68,9 +68,15 @@ class Gate:
         elif (wanted := FILES.match(path)) and not self.told.knows(visitor, wanted[0]):
             await page("<p>It is not there.</p>", 404)(scope, receive, send)
             return
-        if scope["type"] == "websocket":
-            receive, send = only_permitted(receive), self.told.listening(visitor, send)
-        await self.app(scope, receive, send)
+        if scope["type"] != "websocket":
+            await self.app(scope, receive, send)
+            return
+        self.open[visitor] += 1
+        try:
+            await self.app(scope, only_permitted(receive), self.told.listening(visitor, send))
+        finally:
+            self.open[visitor] -= 1
+            self.open += Counter()                                         # forget who has none
 
     async def visitor_of(self, scope) -> str | None:
         """Whose request it is: the cookie is signed by us, and its visitor was not removed meanwhile."""

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, cast
 
-from qpwl_core.common.bounds import KEPT_BYTES, KEPT_SHARE, REFUSED_SECONDS
+from qpwl_core.common.bounds import KEPT_BYTES, KEPT_BYTES_IDLE, KEPT_IDLE, KEPT_SHARE, REFUSED_SECONDS
 from qpwl_core.common.child import ChildError
 from qpwl_core.common.memory import machine_memory
+from ui.visitors.classroom import in_class
 
 Function = TypeVar("Function", bound=Callable)
-_kept: OrderedDict[tuple, tuple[Any, int]] = OrderedDict()
+_kept: OrderedDict[tuple, tuple[Any, int, float]] = OrderedDict()       # value, bytes, when it was used last
 _refused: dict[tuple, tuple[ChildError, float]] = {}
 _asked: dict[tuple, threading.Lock] = {}
 _guard = threading.Lock()
@@ -44,13 +45,12 @@ def kept(function: Function) -> Function:
                *(value for name, value in given.arguments.items() if not name.startswith("_")))
         with _guard:
             if key in _kept:
-                _kept.move_to_end(key)
-                return _kept[key][0]
+                return _used(key)
             turn = _asked.setdefault(key, threading.Lock())
         with turn:                                           # one computes, the others wait for it
             with _guard:
                 if key in _kept:
-                    return _kept[key][0]
+                    return _used(key)
                 if key in _refused and time.monotonic() - _refused[key][1] < REFUSED_SECONDS:
                     raise ChildError(str(_refused[key][0]))
             try:
@@ -80,17 +80,26 @@ def forget_all() -> None:
 def held() -> int:
     """Bytes that are kept now."""
     with _guard:
-        return sum(nbytes for _, nbytes in _kept.values())
+        return sum(nbytes for _, nbytes, _ in _kept.values())
+
+
+def _used(key: tuple) -> Any:
+    value, nbytes, _ = _kept[key]
+    _kept[key] = value, nbytes, time.monotonic()
+    _kept.move_to_end(key)
+    return value
 
 
 def _put(key: tuple, value: Any) -> None:
-    nbytes = size_of(value)
+    """Keep it, and let the oldest go: what is too much, and in a class what nobody asked for in a while."""
+    nbytes, now = size_of(value), time.monotonic()
     with _guard:
         if nbytes > most():
             return
-        _kept[key] = value, nbytes
-        total = sum(each for _, each in _kept.values())
-        while total > most():
+        _kept[key] = value, nbytes, now
+        total = sum(each for _, each, _ in _kept.values())
+        idle = KEPT_BYTES_IDLE if in_class() else most()
+        while total > most() or (total > idle and now - next(iter(_kept.values()))[2] > KEPT_IDLE):
             total -= _kept.popitem(last=False)[1][1]
 
 
