@@ -7,12 +7,14 @@ s is the *spread* of the claimed person. The median distance between two of thei
 few sequences say little about it, so s is the geometric mean of it and of the same for a typical calibration person;
 of a single enrolled sequence it is the typical one. (Without this, owners were sent away twice as often on people not
 calibrated on.) θ lets no more than a wanted share of those in who forged calibration people, and of strangers no
-more than half of it: strangers do not try, and hold the line where few people were forged. Distances are counted
-from nought here: a negative cosine from −1, its smallest value.
+more than half of it: strangers do not try, and hold the line where few people were forged. Where owners lie well below
+that, θ is in the middle between the two: other people's forgers may be better than those of a few. Distances are
+counted from nought here: a negative cosine from −1, its smallest value.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +22,7 @@ import numpy as np
 from qpwl_core.evaluation.sessions import sessions_of, two_sessions
 
 REPEATS = 10
+OWNERS = 0.9               # of the owners' trials lie below what the line is held against
 LEAST_SHARE = 0.05         # of the typical spread: nobody is narrower, copies of one sequence neither
 
 
@@ -37,9 +40,15 @@ class Rule:
     forgers: np.ndarray      # of those who tried; empty where nobody did
 
     def theta(self, rate: float) -> float:
-        """The score below which no more than this share of forgers lies, and half of it of strangers."""
-        return min(_below(scores, share) for scores, share in ((self.forgers, rate), (self.strangers, rate / 2))
-                   if len(scores))
+        """A score below which no more than this share of forgers lies, and half of it of strangers.
+
+        Of all such scores the geometric mean of the largest and of the one that nine in ten owners keep to; where those
+        reach beyond the largest, the largest.
+        """
+        largest = min(_below(scores, share) for scores, share in ((self.forgers, rate), (self.strangers, rate / 2))
+                      if len(scores))
+        owners = float(np.quantile(self.genuine, OWNERS))
+        return math.sqrt(largest * owners) if 0 < owners < largest else largest
 
     def rates(self, theta: float) -> dict[str, float | None]:
         """Of the calibration people's trials: owners sent away, strangers and forgers let in; None without trials."""

@@ -146,7 +146,7 @@ SETS: dict[str, StudySet] = {each.name: each for each in (
     StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", aligned=True, ships=(11, 3, 14)),
     StudySet("signature-susig", "Signatures · SUSIG and SVC2004", "susig-visual", "", "sign-susig-visual-74.npz",
              joined=(("susig-blind", "sign-susig-blind-90.npz"), ("svc2004", "sign-svc2004-28.npz")),
-             ships=(12, 4, 12)),
+             ships=(12, 4, 10)),
     _fixed(EYE, "Eye · GazeCom, simplified, fixed length", screen=SCREEN),
     EYE_SIMULATED,
     StudySet("eeg-simulated", "EEG · simulated", "eeg-simulated", "eeg"),

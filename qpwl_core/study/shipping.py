@@ -8,6 +8,7 @@ from pathlib import Path
 
 from qpwl_core.common.files import FileError, read_json, write_json
 from qpwl_core.evaluation.evaluate import evaluate_distances
+from qpwl_core.evaluation.first_look import keep_first_look
 from qpwl_core.models.gallery import load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import folder_of
@@ -54,6 +55,8 @@ def _ship(cell: Cell, folder: Path, target: Path) -> Path:
     temporary.mkdir(parents=True)
     shutil.copy(folder / "model.safetensors", temporary)
     gallery.save(temporary)
+    if cell.method == "qp-wl":                               # what Home shows first
+        keep_first_look(temporary)
     write_json(temporary / "card.json", card)
     shutil.rmtree(target, ignore_errors=True)
     temporary.rename(target)

@@ -1,9 +1,12 @@
 """The line between a person and others: known answers, invariances, and what it lets in where it was set."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from qpwl_core.desk.claims import calibration_rule, claim_distance, from_nought, shrunk, spread_of
+from qpwl_core.desk.claims import Rule, calibration_rule, claim_distance, from_nought, shrunk, spread_of
 
 
 def people(count=8, each=12, forgeries=6, seed=0, sessions=True):
@@ -18,6 +21,14 @@ def people(count=8, each=12, forgeries=6, seed=0, sessions=True):
         stimuli += [f"session{1 + (2 * k >= each)}" for k in range(each)] + ["forgery"] * forgeries
     x = np.array(x)
     return abs(x[:, None] - x), np.array(subjects), np.array(imitates), np.array(stimuli) if sessions else None
+
+
+def test_the_line_is_in_the_middle_where_owners_and_forgers_lie_apart_and_with_the_forgers_where_they_meet():
+    rule = Rule(5, 1, True, 1.0, 4, np.full(50, 1.0), np.full(50, 9.0), np.linspace(4.0, 5.0, 101))
+    assert rule.theta(0.1) == pytest.approx(math.sqrt(1.0 * 4.1), rel=0.01)
+    assert replace(rule, genuine=np.full(50, 4.5)).theta(0.1) == pytest.approx(4.1, rel=0.01)
+    assert replace(rule, forgers=np.zeros(0)).theta(0.1) == pytest.approx(3.0, rel=0.01)
+    assert replace(rule, genuine=np.zeros(50)).theta(0.1) == pytest.approx(4.1, rel=0.01), "of copies nothing is known"
 
 
 @pytest.mark.parametrize("sessions", [True, False])
