@@ -141,9 +141,9 @@ EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-4
 EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "eye")
 SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
-    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 12)),
-    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", aligned=True, ships=(12, 4, 12)),
-    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", aligned=True, ships=(11, 3, 14)),
+    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 11)),
+    StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", aligned=True, ships=(12, 4, 11)),
+    StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", aligned=True, ships=(11, 3, 12)),
     StudySet("signature-susig", "Signatures · SUSIG and SVC2004", "susig-visual", "", "sign-susig-visual-74.npz",
              joined=(("susig-blind", "sign-susig-blind-90.npz"), ("svc2004", "sign-svc2004-28.npz")),
              ships=(12, 4, 10)),
