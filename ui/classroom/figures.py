@@ -7,10 +7,10 @@ from html import escape
 import plotly.graph_objects as go
 
 IN, OUT, LINE = "#009E73", "#0072B2", "#D55E00"
-MOST, FEW = 12, 7                 # people on the ladder: as many as a projector shows at once; so few stand far apart
+RUNGS, FEW = 12, 7                 # people on the ladder: as many as a projector shows at once; so few stand far apart
 
 
-def ladder(best: list[dict], rows: list[dict], most: int = MOST) -> go.Figure:
+def ladder(best: list[dict], rows: list[dict], most: int = RUNGS) -> go.Figure:
     """Everyone's tries as small dots, their best as a large one, the best forger on top; left of the line is in."""
     shown = best[:most]
     rung = {row["visitor"]: i for i, row in enumerate(shown)}

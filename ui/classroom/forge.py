@@ -12,7 +12,7 @@ from qpwl_core.common.paths import runs_folder
 from qpwl_core.common.text import counted
 from qpwl_core.data.capture import Capture
 from ui.classroom import game
-from ui.classroom.figures import MOST, ladder
+from ui.classroom.figures import RUNGS, ladder
 from ui.library.models import Entry, gallery_of
 from ui.library.pad import THEIRS, ink_of, pad
 from ui.library.signatures import Drawing, book, seen_by, signature_models, take_signature
@@ -81,7 +81,7 @@ def projector() -> None:
     count = f"{counted(len(rows), 'try', 'tries')} by {counted(len(best), 'person', 'people')}"
     st.markdown(f"{count}; {len(inside)} got in." + (f" **Why the others failed**: {why}." if why else ""))
     chart(ladder(best, rows), "forge-ladder",
-          f"The best {min(len(best), MOST)} of {len(best)} people; left of the line is in",
+          f"The best {min(len(best), RUNGS)} of {len(best)} people; left of the line is in",
           pd.DataFrame(rows).drop(columns=["visitor", "game"]))
     with st.expander("Everyone's best", icon=":material/table:"):
         table(pd.DataFrame([{"who": row["name"], "tries": row["tries"], "times the line": f"{row['times']:.2f}",
