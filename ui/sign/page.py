@@ -109,8 +109,9 @@ def choose_settings(entry: Entry) -> Settings:
         n = st.slider("Signatures per try, n", 1, 5, 1, key="sign_n", width=WIDE, **KEPT,
                       help="A try is judged by the mean distance of the forger's last n signatures.")
         rate = st.select_slider("Forgers let in", RATES, 0.1, key="sign_rate", format_func="{:.0%}".format, width=WIDE,
-                                **KEPT, help="Of those who tried to forge the model's calibration people. More, and "
-                                             "the line moves out: you get in more easily, and so do others.")
+                                **KEPT, help="At most, of those who tried to forge the model's calibration people: "
+                                             "where owners lie well below, the line is in the middle. More, and it "
+                                             "moves out: you get in more easily, and so do others.")
         own = st.toggle("The line follows my spread", True, key="sign_own", width=WIDE, **KEPT,
                         help="Whoever signs the same every time gets a narrow line. Off: everybody has the same.")
     return Settings(entry, p, points, n, rate, own)
