@@ -47,7 +47,8 @@ def smaller(gallery: Gallery, test: int, calibration: int, sequences: int, origi
                 kept.append(np.sort(of_person[:sequences]))
                 continue
             forged = _mixed_places(gallery, np.flatnonzero(gallery.imitates == person))
-            kept += [np.sort(_in_turn(of_person, gallery.stimuli)[:sequences]), np.sort(forged[:sequences // 2])]
+            kept += [np.sort(_of_every_session(of_person, gallery.stimuli)[:sequences]),
+                     np.sort(forged[:sequences // 2])]
     return gallery.select(np.concatenate(kept))
 
 
@@ -76,9 +77,19 @@ def thinner(gallery: Gallery) -> Gallery:
 
 def _of_every_set(people: np.ndarray, origins: Sequence[str]) -> np.ndarray:
     """The people in their order, one of every set, then the next of every set, and so on."""
-    of_set = [next((i for i, start in enumerate(origins) if name.startswith(start)), -1) for name in people]
-    rank = [of_set[:place].count(each) for place, each in enumerate(of_set)]
-    return people[np.argsort(rank, kind="stable")]
+    return people[_in_turn([next((i for i, start in enumerate(origins) if name.startswith(start)), -1)
+                            for name in people])]
+
+
+def _of_every_session(places: np.ndarray, stimuli: np.ndarray | None) -> np.ndarray:
+    """The places in their order, one of each session, then the next of each, so that the first are of all alike."""
+    numbers = sessions_of(stimuli)
+    return places if numbers is None else places[_in_turn(numbers[places].tolist())]
+
+
+def _in_turn(kinds: list) -> np.ndarray:
+    """An order in which the first of every kind come first, then the second of every kind, and so on. (n,)"""
+    return np.argsort([kinds[:place].count(kind) for place, kind in enumerate(kinds)], kind="stable")
 
 
 def _in_two_sessions(gallery: Gallery, people: np.ndarray) -> np.ndarray:
@@ -88,12 +99,3 @@ def _in_two_sessions(gallery: Gallery, people: np.ndarray) -> np.ndarray:
         return people
     both = [len(np.unique(numbers[(gallery.subjects == name) & (numbers > 0)])) > 1 for name in people]
     return people[both] if any(both) else people
-
-
-def _in_turn(places: np.ndarray, stimuli: np.ndarray | None) -> np.ndarray:
-    """One of each session, then the next of each, and so on, so that the first ones are of all sessions alike."""
-    numbers = sessions_of(stimuli)
-    if numbers is None:
-        return places
-    rank = np.array([np.count_nonzero(numbers[places[:i]] == numbers[place]) for i, place in enumerate(places)])
-    return places[np.argsort(rank, kind="stable")]
