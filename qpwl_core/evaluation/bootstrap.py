@@ -286,6 +286,21 @@ def repeats_test(one: np.ndarray, other: np.ndarray) -> float:
     return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
 
 
+def paired(differences, share: float = 0.0, level: float = LEVEL) -> dict:
+    """Differences of as many splits: their mean, its interval over splits and p, as `Resampled.minus` has them.
+
+    Of fewer than three splits nothing is known but the mean. ``share`` is of `Resampled.minus`.
+    """
+    from scipy.stats import t
+
+    count, middle = len(differences), float(np.mean(differences))
+    if count < 3:
+        return {"difference": middle, "low": np.nan, "high": np.nan, "splits": count, "p": None}
+    half = t.ppf((1 + level) / 2, count - 1) * np.std(differences, ddof=1) * np.sqrt(1 / count + share)
+    return {"difference": middle, "low": middle - half, "high": middle + half, "splits": count,
+            "p": _paired_p(list(differences), share)}
+
+
 def _paired_p(differences: list[float], share: float) -> float | None:
     from scipy.stats import t
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import cell_record, curve_of, run_of
+from qpwl_core.study.forgers import RATES, differences, rows_of
 from qpwl_core.study.plan import FEW, PARTS, plainest
 from qpwl_core.study.record import record_path
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
@@ -25,8 +27,11 @@ COLUMNS = {
     "sweeps": ("what", "set", "method", "value", "trained", "auc", "low", "high", "splits", "cells"),
     "recipes": ("set", "recipe", "method", "auc", "low", "high", "splits", "cells"),
     "sessions": ("set", "method", "seed", "sessions", "n", "auc", "se", "eer", "cell"),
-    "forgeries": ("set", "method", "seed", "enrolled", "normalised", "random_eer", "skilled_eer", "mixed_eer", "cell"),
+    "forgeries": ("set", "of", "method", "seed", "enrolled", "normalised", *RATES, "cell"),
+    "forgers": ("set", "method", "form", "against", "against_form", "kind", "eer", "against_eer", "difference", "low",
+                "high", "splits", "p", "cells", "against_cells", "holm", "leads", "clear"),
     "budget": ("cell", "set", "method", "step", "loss", "auc", "whole"),
+    "papers": ("cell", "set", "method", "trained", "steps", "n", "auc", "se", "eer"),
 }
 
 
@@ -36,11 +41,11 @@ def collect_beside(names: list[str], preset: str, out) -> dict:
 
     there = Records(out)
     made = {"tries": tries, "sweeps": sweeps, "recipes": recipes, "sessions": sessions, "forgeries": forgeries,
-            "budget": budget}
+            "budget": budget, "papers": papers}
     tables = {name: pd.DataFrame(list(rows(names, preset, there)), columns=COLUMNS[name])
               for name, rows in made.items()}
-    added_rows = pd.DataFrame(list(added(names, preset, there)), columns=COLUMNS["added"][:-3])
-    tables["added"] = judged(added_rows)
+    for name, rows, within in (("added", added, "n"), ("forgers", differences, "kind")):
+        tables[name] = judged(pd.DataFrame(list(rows(names, preset, there)), columns=COLUMNS[name][:-3]), within)
     kept = sorted((cell.name, cell) for cell, record in there.known.items() if record and cell.variant)
     tables["variants"] = pd.DataFrame([described(cell, there.known[cell]) for _, cell in kept])
     return tables
@@ -158,7 +163,7 @@ def sessions(names: list[str], preset: str, there: Records) -> Iterator[dict]:
 def forgeries(names: list[str], preset: str, there: Records) -> Iterator[dict]:
     """People who try, where a set has them."""
     for cell, record in _main(names, preset, there):
-        for row in record["results"].get("forgeries", []):
+        for row in rows_of(record):
             yield {"set": cell.set, "method": cell.method, "seed": cell.seed, **row, "cell": cell.name}
 
 
@@ -173,6 +178,17 @@ def budget(names: list[str], preset: str, there: Records) -> Iterator[dict]:
                        "whole": record is not None}
 
 
+def papers(names: list[str], preset: str, there: Records) -> Iterator[dict]:
+    """What the paper's own budget reaches on people to test, and the quick preset on the same split beside it."""
+    for name in names:
+        for cell in PARTS["paper"](preset, (name,)):
+            for trained, each in (("paper", cell), ("quick", replace(cell, variant=""))):
+                if (record := there.of(each)) is not None:
+                    yield from ({"cell": each.name, "set": name, "method": cell.method, "trained": trained,
+                                 "steps": record["training"]["steps"], "n": int(n), **row}
+                                for n, row in record["results"]["verification"].items())
+
+
 def _main(names, preset, there: Records) -> Iterator[tuple[Cell, dict]]:
     for name in names:
         for method in METHODS:
@@ -184,7 +200,7 @@ def _main(names, preset, there: Records) -> Iterator[tuple[Cell, dict]]:
 
 def means(frame, *by: str):
     """Means over splits of the numbers of a table."""
-    numbers = [name for name in frame.columns if name not in (*by, "seed", "cell") and frame[name].dtype != object]
+    numbers = [name for name in frame.select_dtypes("number").columns if name not in (*by, "seed")]
     found = frame.groupby(list(by), sort=False)[numbers].mean().reset_index()
     return found.assign(splits=frame.groupby(list(by), sort=False)["seed"].nunique().to_numpy())
 

@@ -9,7 +9,6 @@ from typing import Any
 from qpwl_core.common.files import FileError, read_json
 
 METHOD = "qp-wl"           # whose M and p are asked for
-SO_FAR = "so-far"          # a study that goes on leaves there what it has, until it replaces the last whole one
 
 
 def read_summary(path: Path) -> dict[str, Any] | None:
@@ -23,14 +22,6 @@ def read_or_none(path: Path) -> dict[str, Any] | None:
         return read_summary(path)
     except FileError:
         return None
-
-
-def latest_sweeps(results: Path) -> dict[str, Any]:
-    """The study that asked about M and p: the last whole one, else one that goes on; {} where none did."""
-    for path in (results / "study.json", results / SO_FAR / "study.json"):
-        if (found := read_or_none(path)) and found.get("sweeps"):
-            return found
-    return {}
 
 
 @lru_cache(maxsize=4)

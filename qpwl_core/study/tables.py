@@ -138,7 +138,7 @@ def _differences(resampled):
                                               "p", "cells", "against_cells"]))
 
 
-def judged(frame):
+def judged(frame, within: str = "n"):
     """Differences with what can be said of them: ``holm`` (p corrected within a set and n), ``leads``, ``clear``.
 
     ``clear``: beyond noise. The interval excludes nought and, where there are three splits or more to test over, the
@@ -147,7 +147,7 @@ def judged(frame):
     import pandas as pd
 
     frame = frame.assign(p=frame["p"].astype(float), holm=np.nan)
-    for _, part in frame.groupby(["set", "n"], sort=False):
+    for _, part in frame.groupby(["set", within], sort=False):
         frame.loc[part.index, "holm"] = holm(part["p"])
     sure = (frame["low"] > 0) | (frame["high"] < 0)
     clear = sure & (frame["holm"].isna() | (frame["holm"] < 0.05))

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from qpwl_core.study.summary import best_and_worst, latest_sweeps
+from qpwl_core.study.summary import best_and_worst, read_or_none
 from tests.support.places import ROOT
 from ui.shell.quoted import table_rows
 
@@ -31,17 +31,16 @@ def test_best_and_worst_of_every_set_and_whether_they_differ():
     assert "<b>" not in other["set"]
 
 
-def test_a_study_that_goes_on_is_quoted_until_the_whole_one_asked(tmp_path):
-    assert latest_sweeps(tmp_path) == {}
-    (tmp_path / "study.json").write_text(json.dumps(study()))
-    (tmp_path / "so-far").mkdir()
-    (tmp_path / "so-far" / "study.json").write_text(json.dumps(study(sweeps=rows("a", "p", "no", (1, 0.5)))))
-    assert latest_sweeps(tmp_path)["sweeps"][0]["auc"] == 0.5
-    (tmp_path / "so-far" / "study.json").write_text("{")
-    assert latest_sweeps(tmp_path) == {}
+def test_a_study_that_cannot_be_read_or_did_not_ask_is_not_quoted(tmp_path):
+    path = tmp_path / "study.json"
+    assert read_or_none(path) is None
+    path.write_text("{")
+    assert read_or_none(path) is None
+    path.write_text(json.dumps(study()))
+    assert table_rows(read_or_none(path), "p", "no") == []
 
 
 @pytest.mark.parametrize("trained", ["anew", "no"])
 @pytest.mark.parametrize("what", ["points", "p"])
 def test_what_ships_has_something_to_quote(what, trained):
-    assert table_rows(latest_sweeps(ROOT / "results"), what, trained)
+    assert table_rows(read_or_none(ROOT / "results" / "study.json"), what, trained)

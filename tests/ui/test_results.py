@@ -112,14 +112,12 @@ def test_what_was_not_asked_yet_says_how_to_ask(folder, view):
     assert any("not asked" in info.value for info in app.info)
 
 
-def test_a_study_that_goes_on_answers_until_it_is_whole(folder):
-    write(folder, small_study())
+def test_what_the_network_adds_and_where_qp_wl_is_not_ahead(folder):
     row = {"set": "gait-hapt", "method": "qp-wl", "against": "untrained", "n": 1, "difference": -0.001, "low": -0.01,
            "high": 0.01, "splits": 6}
     sets = {"gait-hapt": small_study()["sets"]["gait-hapt"] | {"adds": ["The network adds nothing."]}}
-    (folder / "so-far").mkdir()
-    (folder / "so-far" / "study.json").write_text(json.dumps(small_study() | {
-        "sets": sets, "added": [row], "shortfalls": ["Gait · HAPT (6 splits): QP-WL is not ahead."]}))
+    write(folder, small_study() | {"sets": sets, "added": [row],
+                                   "shortfalls": ["Gait · HAPT (6 splits): QP-WL is not ahead."]})
     app = opened()
     assert any("is not ahead" in info.value for info in app.info)
     app.segmented_control(key="results_view").set_value("network").run()
@@ -129,21 +127,29 @@ def test_a_study_that_goes_on_answers_until_it_is_whole(folder):
 
 
 def test_another_day_forgers_and_the_papers_budget(folder):
-    forged = [{"set": "gait-hapt", "method": "qp-wl", "enrolled": 5, "normalised": normalised, "random_eer": 0.0125,
-               "skilled_eer": 0.0635, "mixed_eer": 0.03, "splits": 6} for normalised in (False, True)]
+    forged = [{"set": "gait-hapt", "of": of, "method": "qp-wl", "enrolled": 5, "normalised": normalised,
+               "random_eer": 0.0125 if of == "each" else 0.5, "skilled_eer": 0.0635, "mixed_eer": 0.03, "splits": 6}
+              for of in ("all", "each", "svc2004") for normalised in (False, True)]
+    tested = [{"cell": "gait-hapt-qp-wl-0-paper", "set": "gait-hapt", "method": "qp-wl", "trained": trained, "n": n,
+               "auc": auc} for trained, auc in (("paper", 0.9512), ("quick", 0.9871)) for n in (1, 2)]
     days = [{"set": "gait-hapt", "method": "qp-wl", "sessions": which, "n": n, "auc": auc, "splits": 6}
             for which, auc in (("within", 0.97), ("across", 0.78123)) for n in (1, 2)]
     curves = [{"cell": "gait-hapt-qp-wl-0-paper", "set": "gait-hapt", "method": "qp-wl", "step": 1000 * i, "loss": 1.0,
                "auc": 0.9 + i / 100, "whole": False} for i in (1, 2)]
-    write(folder, small_study() | {"added": [{}], "forgeries": forged, "sessions": days, "curves": curves})
+    write(folder, small_study() | {"added": [{}], "forgeries": forged, "sessions": days, "curves": curves,
+                                   "papers": tested})
     app = opened()
     app.segmented_control(key="results_view").set_value("others").run()
     assert not app.exception
     assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "0.9700", "0.7812"]
     assert app.table[1].value.iloc[0].tolist() == ["QP-WL", "no", "1.2%", "6.3%", "3.0%"]
+    assert len(app.table[1].value) == 2
+    app.selectbox(key="results-whose").set_value("svc2004").run()
+    assert not app.exception
+    assert app.table[1].value.iloc[0].tolist() == ["QP-WL", "no", "50.0%", "6.3%", "3.0%"]
     app.segmented_control(key="results_view").set_value("budget").run()
     assert not app.exception
-    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "2,000 so far", "0.9200"]
+    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "2,000 so far", "0.9200", "0.9512", "0.9871"]
     assert len(figures_on(app)) == 1
 
 

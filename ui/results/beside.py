@@ -6,8 +6,7 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.report.questions import BUDGET
-from ui.results import study as results
+from qpwl_core.study.report.questions import BUDGET, OF
 from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
@@ -22,21 +21,6 @@ RECIPES = {"raw": "baseline off, standardised", "change": "… and steps between
 
 JUDGED = {False: "AUC at n = 1", True: "1 − the mean EER against forgers and against others, 5 enrolled, every tablet "
                                        "alike,"}      # by whether somebody imitates
-
-
-def frame_of(chosen: Chosen, name: str) -> tuple[pd.DataFrame, dict]:
-    """A table of the study that answers it, and that study; empty where none does."""
-    found = results.beside(chosen.study) or {}
-    return pd.DataFrame(found.get(name, [])), found
-
-
-def which_study(chosen: Chosen, study: dict) -> None:
-    """On whom a view rests, where that is another study than the one of the main table, so that its figures differ."""
-    if study is chosen.study:
-        return
-    sets = ". ".join(f"**{plain(about['title'])}**: {plain(about['people'])}" for about in study["sets"].values())
-    st.caption(f"From the study that is being made now. {sets}. The main table is of an earlier one with fewer splits, "
-               "so an AUC here may differ from the one there.")
 
 
 def choose_set(study: dict, names: list[str]) -> str:
@@ -59,15 +43,14 @@ def nothing_yet(what: str) -> None:
 
 def network(chosen: Chosen) -> None:
     """Trained against untrained on the same recipe, and the recipe step by step."""
-    found, study = frame_of(chosen, "added")
+    found, study = chosen.rows("added"), chosen.study
     if not len(found):
         nothing_yet("what the network adds")
         return
     for name in dict.fromkeys(found["set"]):
         about = study["sets"][name]
         st.markdown(f"**{plain(about['title'])}.** {plain(' '.join(about['adds']))}")
-    which_study(chosen, study)
-    steps = pd.DataFrame(study.get("recipes", []))
+    steps = chosen.rows("recipes")
     left, right = st.columns(2, gap="large")
     with left:
         shown = found[found["n"] == (5 if chosen.n == 5 else 1)]
@@ -99,11 +82,10 @@ def enough(chosen: Chosen) -> None:
 
 
 def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
-    found, study = frame_of(chosen, "sweeps")
+    found, study = chosen.rows("sweeps"), chosen.study
     if not len(found):
         nothing_yet(asked)
         return
-    which_study(chosen, study)
     for column, what in zip(st.columns(2, gap="large"), whats, strict=True):
         rows = found[found["what"] == what]
         rows = rows.assign(title=[study["sets"][i]["title"] for i in rows["set"]])
@@ -116,12 +98,11 @@ def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
 
 def others(chosen: Chosen) -> None:
     """Another day, and people who try: where a set has sessions or forgeries."""
-    days, study = frame_of(chosen, "sessions")
-    forged, _ = frame_of(chosen, "forgeries")
+    days, study = chosen.rows("sessions"), chosen.study
+    forged = chosen.rows("forgeries")
     if not len(days) and not len(forged):
         nothing_yet("about other sessions and forgers")
         return
-    which_study(chosen, study)
     name = choose_set(study, list(dict.fromkeys([*(days["set"] if len(days) else ()),
                                                  *(forged["set"] if len(forged) else ())])))
     left, right = st.columns(2, gap="large")
@@ -138,18 +119,29 @@ def others(chosen: Chosen) -> None:
     with right:
         rows = forged[(forged["set"] == name) & (forged["enrolled"] == 5)] if len(forged) else forged
         if len(rows):
+            rows = rows[rows["of"] == choose_whose(rows["of"])]
             shown = [{"method": METHODS[row.method].title, "normalised": "yes" if row.normalised else "no",
                       **{kind: f"{getattr(row, f'{kind}_eer'):.1%}" for kind in ("random", "skilled", "mixed")}}
                      for row in rows.itertuples()]
             table(pd.DataFrame(shown), "Equal error rates, a row per method")
             st.caption("Equal error rate with five signatures of the first session enrolled and one of the next "
                        "observed: against other people (random), forgers who practised (skilled), both (mixed); "
-                       f"normalised by the claimed person's spread or not. Mean of {rows['splits'].min()} splits.")
+                       f"normalised by the claimed person's spread or not. Mean of {rows['splits'].min()} splits; "
+                       "who is ahead beyond noise stands in the first view.")
+
+
+def choose_whose(names) -> str:
+    """Whose error rates: of each data set, their mean, or of all people with one line."""
+    names = sorted(dict.fromkeys(names), key=lambda of: (list(OF).index(of) if of in OF else len(OF), of))
+    if len(names) == 1:
+        return names[0]
+    return st.selectbox("Whose line", names, key="results-whose", width=WIDE, format_func=lambda of: OF.get(of, of),
+                        **KEPT)
 
 
 def papers(chosen: Chosen) -> None:
     """The paper's own budget, as far as it got."""
-    found, study = frame_of(chosen, "curves")
+    found, study = chosen.rows("curves"), chosen.study
     if not len(found):
         nothing_yet("what the paper's own budget gives")
         return
@@ -158,22 +150,28 @@ def papers(chosen: Chosen) -> None:
     with left:
         chart(validated(rows), "results-budget", "Validation AUC over steps, a line per method", rows)
     with right:
-        ends = rows.groupby("title", sort=False).agg(step=("step", "max"), auc=("auc", "max"), whole=("whole", "all"))
-        table(pd.DataFrame([{"method": name, "steps": f"{row.step:,}" + ("" if row.whole else " so far"),
-                             "best validation AUC": f"{row.auc:.4f}"} for name, row in ends.iterrows()]),
-              "Steps and the best validation AUC, a row per method")
-        st.caption(f"{BUDGET} {plain(study['sets'][rows['set'].iloc[0]]['title'])}, one split; AUC of the validation "
-                   "people, who are few. Test people: in RESULTS.md.")
+        tested = chosen.rows("papers")
+        tested = tested[tested["n"] == 1].set_index(["method", "trained"])["auc"].to_dict() if len(tested) else {}
+        ends = rows.groupby("method", sort=False).agg(step=("step", "max"), auc=("auc", "max"), whole=("whole", "all"))
+        table(pd.DataFrame([{"method": METHODS[method].title,
+                             "steps": f"{row.step:,}" + ("" if row.whole else " so far"),
+                             "validation": f"{row.auc:.4f}",
+                             **{header: f"{tested[method, trained]:.4f}" if (method, trained) in tested else "–"
+                                for header, trained in (("test", "paper"), ("quick preset", "quick"))}}
+                            for method, row in ends.iterrows()]),
+              "Steps, the best validation AUC and the AUC of people to test, a row per method")
+        st.caption(f"{BUDGET} {plain(study['sets'][rows['set'].iloc[0]]['title'])}, one split: the best AUC of the "
+                   "validation people, who are few, and the AUC at n = 1 of the people to test; beside it that of the "
+                   "quick preset, tuned, on the same split.")
 
 
 def tuning(chosen: Chosen) -> None:
     """The same search for every method: every try, the losing ones too."""
-    found, study = frame_of(chosen, "tries")
+    found, study = chosen.rows("tries"), chosen.study
     if not len(found):
         nothing_yet("for the best settings of each method")
         return
     st.markdown(plain(study["tuning"]))
-    which_study(chosen, study)
     name = choose_set(study, list(dict.fromkeys(found["set"])))
     rows, judged_by = [], "score" if "score" in found else "auc"   # a study of before signatures were tuned
     for method, part in found[found["set"] == name].groupby("method", sort=False):

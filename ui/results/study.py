@@ -6,24 +6,20 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.common.paths import results_folder
-from qpwl_core.study.summary import SO_FAR, read_or_none, read_summary
+from qpwl_core.study.summary import read_summary
 
 TABLES = {"table": "All figures, mean and interval", "differences": "QP-WL against the others",
           "verification": "Verification, every repeat", "identification": "Identification, every repeat",
           "imposters": "Imposters, every repeat", "calibrated": "Calibrated thresholds", "roc": "ROC curves",
           "cmc": "CMC curves", "cells": "Trainings", "tries": "Tuning, every try", "added": "Trained minus untrained",
           "sweeps": "M, p, people and sequences", "recipes": "Recipe and network", "sessions": "Across sessions",
-          "forgeries": "Forgeries", "budget": "The paper's budget"}
+          "forgeries": "Forgeries", "forgers": "QP-WL against the others, by forgers",
+          "budget": "The paper's budget, curves", "papers": "The paper's budget, tested"}
 
 
 def study() -> dict | None:
     """The summary of the study that was run last, None where there is none; FileError where it cannot be read."""
     return read_summary(results_folder() / "study.json")
-
-
-def beside(shown: dict) -> dict | None:
-    """The study that answers what is asked beside the main table: the one shown, else one that goes on, else None."""
-    return shown if shown.get("added") else read_or_none(results_folder() / SO_FAR / "study.json")
 
 
 def table(name: str) -> pd.DataFrame | None:

@@ -41,6 +41,10 @@ class Chosen:
     def looks(self) -> dict[str, dict]:
         return {title: look_of(method) for method, title in self.titles.items()}
 
+    def rows(self, name: str) -> pd.DataFrame:
+        """A table of the study, empty where it has not asked."""
+        return pd.DataFrame(self.study.get(name, []))
+
     def by_title(self, rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """The rows of each method, by its title."""
         return {self.titles[method]: part for method, part in rows.groupby("method", sort=False)}
@@ -53,14 +57,14 @@ def leads(chosen: Chosen) -> None:
 
 
 def _leads_said(chosen: Chosen) -> None:
-    for sentence in of_set((results.beside(chosen.study) or {}).get("shortfalls", []), chosen.about["title"]):
+    for sentence in of_set(chosen.study.get("shortfalls", []), chosen.about["title"]):
         st.info(plain(sentence), icon=":material/balance:")
     for sentence in chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]:
         st.markdown(f"- {plain(sentence)}")
 
 
 def _leads_shown(chosen: Chosen) -> None:
-    found = pd.DataFrame(chosen.study["differences"])
+    found = chosen.rows("differences")
     found = found[(found["n"] == chosen.n) & found["against"].isin(chosen.methods)] if len(found) else found
     if len(found):
         found = found.assign(title=[chosen.study["sets"][i]["title"] for i in found["set"]])

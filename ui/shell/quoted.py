@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from qpwl_core.common.paths import results_folder
-from qpwl_core.study.summary import best_and_worst, latest_sweeps
+from qpwl_core.study.summary import best_and_worst, read_or_none
 from ui.shell.text import plain
 
 LETTERS = {"points": "M", "p": "p"}
@@ -14,7 +14,7 @@ HOW = {"anew": "trained anew with each", "no": "one model, compared with each"}
 
 def what_the_study_found(trained: str) -> None:
     """A folded table: the best and the worst M and p of every set, ``trained`` "anew" or not ("no")."""
-    study = latest_sweeps(results_folder())
+    study = read_or_none(results_folder() / "study.json") or {}
     rows = [row for what in LETTERS for row in table_rows(study, what, trained)]
     if not rows:
         return

@@ -78,9 +78,9 @@ def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
         "identification": records(mean_of(tables["identification"], "accuracy", "set", "method", "fraction")),
         "imposters": records(mean_of(tables["imposters"], "auc", "set", "method", "fraction")),
         "shortfalls": shortfalls(tables), "tuning": tuning_said(tables),
-        **{name: records(tables[name]) for name in ("tries", "added", "sweeps", "recipes")},
+        **{name: records(tables[name]) for name in ("tries", "added", "sweeps", "recipes", "forgers", "papers")},
         "curves": records(tables["budget"]),
         "sessions": records(means(tables["sessions"], "set", "method", "sessions", "n")),
-        "forgeries": records(means(tables["forgeries"], "set", "method", "enrolled", "normalised")),
+        "forgeries": records(means(tables["forgeries"], "set", "of", "method", "enrolled", "normalised")),
         "paper": {"title": paper.TITLE, "place": paper.TABLE, "budget": paper.BUDGET,
                   "verification": paper.VERIFICATION, "statements": paper.STATEMENTS}}

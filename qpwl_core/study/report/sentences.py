@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 
-from qpwl_core.common.text import listed
+from qpwl_core.common.text import counted, listed
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.plan import splits_of
 from qpwl_core.study.sets import SETS
 from qpwl_core.study.tables import REFERENCE
+from qpwl_core.study.variants import ENROLLED
 
 LEVEL = 0.00005       # of AUC: what four digits do not show is no difference
 STANDARD_ERROR = ("± is the standard error over all repeats of all splits, as in the paper over repeats; repeats of "
                   "one split share people and model, so it is smaller than what another choice of people would change. "
                   "Intervals in brackets resample people and, of three splits or more, splits (95 %).")
 NOISE = ("Beyond noise: the interval over people and splits excludes nought and, of three splits or more, the paired "
-         "t-test over splits, corrected for overlapping splits (Nadeau and Bengio) and for all rows of a set (Holm), "
-         "has p < 0.05.")
+         "t-test over splits, corrected for overlapping splits (Nadeau and Bengio) and for all methods that are "
+         "compared (Holm), has p < 0.05.")
 
 
 def records(frame) -> list[dict]:
@@ -97,9 +98,29 @@ def shortfalls(tables: dict) -> list[str]:
         parts = [f"behind {_rows(behind)} beyond noise" if len(behind) else "",
                  f"neither ahead of nor behind {_rows(unsure)} beyond noise" if len(unsure) else "",
                  f"ahead of {'every other row' if len(ahead) == len(rows) else _rows(ahead)}" if len(ahead) else ""]
-        said.append(f"{title(name)} ({rows['splits'].max()} splits): QP-WL is {'; '.join(filter(None, parts))}."
-                    f"{_level_with_untrained(tables, name)}")
+        said.append(f"{title(name)} ({counted(rows['splits'].max(), 'split', 'splits')}): QP-WL is "
+                    f"{'; '.join(filter(None, parts))}.{_level_with_untrained(tables, name)}"
+                    f"{against_forgers(tables, name)}")
     return said
+
+
+def against_forgers(tables: dict, name: str) -> str:
+    """Where QP-WL makes fewer errors than the other rows against people who try, and against those who do not."""
+    found, said = tables["forgers"], []
+    for kind, who in (("skilled", "forgers who practised"), ("random", "others who merely claim")):
+        rows = found[(found["set"] == name) & (found["kind"] == kind)]
+        if not len(rows):
+            continue
+        parts = [f"{words} {_errors(of)}" for words, of in (("fewer than", rows[rows["leads"] & rows["clear"]]),
+                                             ("more than", rows[~rows["leads"] & rows["clear"]]),
+                                             ("within noise of", rows[~rows["clear"]])) if len(of)]
+        said.append(f"against {who} QP-WL errs in {rows['eer'].iloc[0]:.1%} of cases (EER, {ENROLLED} enrolled"
+                    f"{', mean of the data sets' if SETS[name].joined else ''}), {'; '.join(parts)}")
+    return f" There, {', and '.join(said)}." if said else ""
+
+
+def _errors(rows) -> str:
+    return listed([f"{METHODS[row.against].title} ({row.against_eer:.1%})" for row in rows.itertuples()])
 
 
 def _rows(rows) -> str:

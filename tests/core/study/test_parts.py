@@ -302,7 +302,7 @@ def test_the_first_paragraph_says_what_is_not_beaten():
                          {"against": "untrained", "difference": -0.001, "low": -0.01, "high": 0.01, "p": 0.8},
                          {"against": "dtw", "difference": -0.02, "low": -0.03, "high": -0.01}])
     no_network = differences([{"against": "untrained", "difference": -0.001, "low": -0.01, "high": 0.01, "p": 0.8}])
-    assert shortfalls({"differences": found, "added": no_network}) == [
+    assert shortfalls({"differences": found, "added": no_network, "forgers": found.assign(kind="")}) == [
         "EEG · UCI (6 splits): QP-WL is behind Dynamic time warping (-0.0200) beyond noise; neither ahead of nor "
         "behind Untrained, Wasserstein (-0.0010) beyond noise; ahead of MP-NPL (+0.0200). No network at all is not "
         "beaten beyond noise by QP-WL."]
