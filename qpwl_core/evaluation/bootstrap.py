@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from qpwl_core.evaluation import metrics
+from qpwl_core.evaluation.paired import paired_p
 
 RESAMPLES = 1000
 LEVEL = 0.95
@@ -238,7 +239,7 @@ class Resampled:
         low, high = percentiles(over_splits(np.array([self.values[split] - other.values[split] for split in common])),
                                 level)
         return {"difference": float(np.mean(differences)), "low": low, "high": high, "splits": len(common),
-                "p": _paired_p(differences, share)}
+                "p": paired_p(differences, share)}
 
 
 def resample(stacks: dict[int, np.ndarray], resamples: int = RESAMPLES) -> Resampled:
@@ -261,18 +262,6 @@ def over_splits(values: np.ndarray, seed: int = 0) -> np.ndarray:
     return values[which, whom].mean(0)
 
 
-def holm(ps) -> np.ndarray:
-    """p values corrected for having looked at all of them (Holm 1979); NaN stays, and does not count. (m,) -> (m,)
-
-    >>> holm([0.01, 0.04, float("nan"), 0.03]).tolist()
-    [0.03, 0.06, nan, 0.06]
-    """
-    ps = np.asarray(ps, dtype=np.float64)
-    found, order = np.full(len(ps), np.nan), np.argsort(ps)[:np.isfinite(ps).sum()]
-    found[order] = np.minimum(np.maximum.accumulate(ps[order] * np.arange(len(order), 0, -1)), 1)
-    return found
-
-
 def repeat_aucs(stack: np.ndarray) -> np.ndarray:
     """AUC of each repeat. (R, S, S) -> (R,)"""
     return np.array([metrics.auc(*metrics.genuine_and_imposter(scores)) for scores in stack])
@@ -284,30 +273,3 @@ def repeats_test(one: np.ndarray, other: np.ndarray) -> float:
 
     differences = repeat_aucs(one) - repeat_aucs(other)
     return float(wilcoxon(differences).pvalue) if differences.any() else 1.0
-
-
-def paired(differences, share: float = 0.0, level: float = LEVEL) -> dict:
-    """Differences of as many splits: their mean, its interval over splits and p, as `Resampled.minus` has them.
-
-    Of fewer than three splits nothing is known but the mean. ``share`` is of `Resampled.minus`.
-    """
-    from scipy.stats import t
-
-    count, middle = len(differences), float(np.mean(differences))
-    if count < 3:
-        return {"difference": middle, "low": np.nan, "high": np.nan, "splits": count, "p": None}
-    half = t.ppf((1 + level) / 2, count - 1) * np.std(differences, ddof=1) * np.sqrt(1 / count + share)
-    return {"difference": middle, "low": middle - half, "high": middle + half, "splits": count,
-            "p": _paired_p(list(differences), share)}
-
-
-def _paired_p(differences: list[float], share: float) -> float | None:
-    from scipy.stats import t
-
-    count = len(differences)
-    if count < 3:
-        return None
-    if np.ptp(differences) == 0:
-        return float(differences[0] == 0)
-    spread = np.std(differences, ddof=1) * np.sqrt(1 / count + share)
-    return float(2 * t.sf(abs(np.mean(differences)) / spread, count - 1))

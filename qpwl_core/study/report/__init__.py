@@ -12,7 +12,6 @@ from qpwl_core.common.sheets import csv_of
 from qpwl_core.common.version import __version__
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
-from qpwl_core.study.beside import collect_beside, means
 from qpwl_core.study.report.markdown import results_page
 from qpwl_core.study.report.sentences import (
     budget,
@@ -27,6 +26,7 @@ from qpwl_core.study.report.sentences import (
 from qpwl_core.study.report.webpage import web_page
 from qpwl_core.study.sets import SETS, Cell
 from qpwl_core.study.tables import collect, mean_of
+from qpwl_core.study.tables.beside import collect_beside, means
 
 FORMAT, VERSION = "qpwl-study", 1
 

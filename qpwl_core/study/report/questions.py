@@ -6,9 +6,9 @@ import json
 
 from qpwl_core.evaluation.forgeries import KINDS
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.beside import means
-from qpwl_core.study.forgers import ALL, EACH, RATES
 from qpwl_core.study.report.sentences import recipe_said, title, tuning_said, what_a_network_adds
+from qpwl_core.study.tables.beside import means
+from qpwl_core.study.tables.forgers import ALL, EACH, RATES
 from qpwl_core.study.variants import ENROLLED
 
 BUDGET = ("16 layers of 32 filters, Adam at a constant 0.0001, N = 16, the paper's sum of softplus, p = 1, M = 16, up "

@@ -5,13 +5,12 @@ import pandas as pd
 import pytest
 from scipy.stats import ttest_rel
 
-from qpwl_core.evaluation.bootstrap import paired
-from qpwl_core.study import forgers
-from qpwl_core.study.beside import COLUMNS, forgeries
+from qpwl_core.evaluation.paired import paired
 from qpwl_core.study.report import questions
 from qpwl_core.study.report.sentences import against_forgers
 from qpwl_core.study.sets import Cell
-from qpwl_core.study.tables import judged
+from qpwl_core.study.tables import forgers, judged
+from qpwl_core.study.tables.beside import COLUMNS, forgeries
 
 SET = "signature-susig"
 

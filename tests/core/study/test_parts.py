@@ -11,12 +11,12 @@ from scipy.stats import ttest_1samp
 from qpwl_core.cli import main as cli
 from qpwl_core.data.recordings import Recordings
 from qpwl_core.evaluation import protocol
-from qpwl_core.evaluation.bootstrap import Resampled, holm, over_splits, resample, resample_people, resampled_auc
+from qpwl_core.evaluation.bootstrap import Resampled, over_splits, resample, resample_people, resampled_auc
 from qpwl_core.evaluation.draws import draw
+from qpwl_core.evaluation.paired import holm
 from qpwl_core.models import config
 from qpwl_core.models.config import preset
 from qpwl_core.study import plan, variants
-from qpwl_core.study.beside import collect_beside
 from qpwl_core.study.cells import Distances, cell_record, fewer_people
 from qpwl_core.study.record import FORMAT, VERSION, packed_wins, read_record, unpacked_wins, write_record
 from qpwl_core.study.report import questions
@@ -24,6 +24,7 @@ from qpwl_core.study.report.sentences import shortfalls, what_a_network_adds
 from qpwl_core.study.sets import PRESETS, SETS, Cell
 from qpwl_core.study.sweeps import fewer_enrolled
 from qpwl_core.study.tables import described, judged, named, resampled_cells
+from qpwl_core.study.tables.beside import collect_beside
 from qpwl_core.training.run import learning_rate
 
 QUICK = plan.planned("quick")

@@ -11,7 +11,8 @@ import json
 
 import numpy as np
 
-from qpwl_core.evaluation.bootstrap import Resampled, holm, resample_people, resampled_wins
+from qpwl_core.evaluation.bootstrap import Resampled, resample_people, resampled_wins
+from qpwl_core.evaluation.paired import holm
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
 from qpwl_core.study.cells import cell_record

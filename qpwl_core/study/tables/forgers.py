@@ -12,8 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from qpwl_core.evaluation.bootstrap import paired
 from qpwl_core.evaluation.forgeries import KINDS
+from qpwl_core.evaluation.paired import paired
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.plan import tuning_splits
 from qpwl_core.study.sets import SETS, Cell

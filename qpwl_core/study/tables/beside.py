@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import cell_record, curve_of, run_of
-from qpwl_core.study.forgers import RATES, differences, rows_of
 from qpwl_core.study.plan import FEW, PARTS, plainest
 from qpwl_core.study.record import record_path
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
 from qpwl_core.study.tables import REFERENCE, SHARE, described, judged, named, resampled_cells
+from qpwl_core.study.tables.forgers import RATES, differences, rows_of
 from qpwl_core.study.variants import ORDERS, POINTS, STEPS, chosen, is_tuned, score_of_try, settings_of_try
 
 UNTRAINED = ("untrained", "untrained-cosine")
