@@ -131,8 +131,8 @@ class Config:
 # one person at a time cares not; when in a signature a moment comes is seen (time, phase), and copies of another day
 # say what a person's own means.
 QUICK: dict[str, dict[str, Any]] = {
-    "eye": {"batch_norm": True, "filters": 64, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24, "iterations": 600,
-            "validate_every": 100, "recipe": {"fine": True}},
+    "eye": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "crop": 2.0, "p": 2.0, "pairs": 24,
+            "iterations": 1200, "validate_every": 100, "recipe": {"fine": True}},
     "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
              "recipe": {"seconds": 5.0, "keep": 4}},
     "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
