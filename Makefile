@@ -26,8 +26,8 @@ test: .venv/.dev .venv/.browser .venv/.postgres .venv/.nginx
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	@# The browser's tests beside all others: two processes of one thread each keep two cores busy, and no more.
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser > .venv/browser.log 2>&1 & browser=$$!; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --ignore=tests/browser; others=$$?; \
+	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --durations=10 tests/browser > .venv/browser.log 2>&1 & browser=$$!; \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --durations=25 --ignore=tests/browser; others=$$?; \
 	wait $$browser; browser=$$?; cat .venv/browser.log; exit $$((others || browser))
 
 bench: .venv/.dev .venv/.browser .venv/.postgres
