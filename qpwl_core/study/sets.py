@@ -137,11 +137,11 @@ def _fixed(of: StudySet, title: str, **recipe) -> StudySet:
                    changes={"recipe": {"validity": False, "fine": False, **recipe}})
 
 
-EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(16, 5, 9))
+EYE = StudySet("eye-gazecom", "Eye · GazeCom", "gazecom", "eye", "eye-gazecom-40.npz", ships=(12, 4, 8))
 EYE_SIMULATED = StudySet("eye-simulated", "Eye · simulated", "eye-simulated", "eye")
 SETS: dict[str, StudySet] = {each.name: each for each in (
     EYE,
-    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(14, 5, 11)),
+    StudySet("gait-ipol", "Gait · IPOL", "ipol-gait", "gait", "gait-ipol-140.npz", ships=(13, 4, 10)),
     StudySet("gait-hapt", "Gait · HAPT", "gait-hapt-30", "gait", aligned=True, ships=(12, 4, 11)),
     StudySet("eeg-uci", "EEG · UCI", "uci-eeg-full", "eeg", "eeg-uci-28.npz", aligned=True, ships=(11, 3, 12)),
     StudySet("signature-susig", "Signatures · SUSIG and SVC2004", "susig-visual", "", "sign-susig-visual-74.npz",

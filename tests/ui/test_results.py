@@ -26,7 +26,7 @@ def small_study() -> dict:
                                  "paper_auc": published[0], "paper_se": published[1]})
                 if shift:
                     differences.append({"set": name, "method": "qp-wl", "against": method, "n": n, "difference": 0.02,
-                                        "low": -0.01, "high": 0.05, "leads": True, "clear": False})
+                                        "low": -0.01, "high": 0.05, "splits": 1, "leads": True, "clear": False})
             for which, measure in (("identification", "accuracy"), ("imposters", "auc")):
                 fractions[which] += [{"set": name, "method": method, "fraction": f, measure: 1 - f / 2, "se": 0.01,
                                       "count": 20} for f in (0.1, 0.5)]
@@ -176,11 +176,13 @@ def test_a_damaged_file_is_one_sentence(folder, text):
 def test_a_view_asks_for_nothing_that_would_change_nothing():
     """"n = 5" stood below a control that said n = 1, and a set could be chosen that was not shown."""
     page = opened()
-    for view, wanted in (("leads", {"results-set", "n"}), ("people", {"results-set"}), ("network", {"results-n"}),
-                         ("knobs", set()), ("enough", set()), ("tuning", set())):
+    for view, wanted in (("leads", {"results-set", "n"}), ("people", {"results-set"}),
+                         ("network", {"results-set", "results-n"}), ("knobs", set()), ("enough", set()),
+                         ("tuning", set())):
         page.segmented_control(key="results_view").set_value(view).run()
         assert not page.exception
         keys = {each.key for each in [*page.main.selectbox, *page.main.segmented_control]}
         assert keys & {"results-set", "n", "results-n"} == wanted, view
         if view in ("network", "knobs", "enough", "tuning"):
-            assert any("10 splits" in each.value for each in page.caption), "on whom these figures rest"
+            words = "never tested on" if view == "tuning" else "Splits of the people: "
+            assert any(words in each.value for each in page.caption), "on whom these figures rest"

@@ -41,25 +41,31 @@ def nothing_yet(what: str) -> None:
     st.code("python -m qpwl_core study --list", language=None)
 
 
+def resting_on(study: dict, rows: pd.DataFrame) -> str:
+    """On how many splits of the people figures rest, set by set."""
+    by_set = rows.groupby("set", sort=False)["splits"].agg(["min", "max"])
+    return "Splits of the people: " + ", ".join(
+        f"{plain(study['sets'][name]['title'])} {low}" + (f" to {high}" if high > low else "")
+        for name, low, high in by_set.itertuples()) + "."
+
+
 def network(chosen: Chosen) -> None:
-    """Trained against untrained on the same recipe, and the recipe step by step."""
-    found, study = chosen.rows("added"), chosen.study
+    """Trained against untrained on the same recipe and, of EEG, the recipe step by step."""
+    found, steps = chosen.rows("added"), chosen.rows("recipes")
+    found = found[(found["set"] == chosen.name) & (found["n"] == chosen.n)] if len(found) else found
+    steps = steps[steps["set"] == chosen.name] if len(steps) else steps
     if not len(found):
-        nothing_yet("what the network adds")
+        nothing_yet("what the network adds here")
         return
-    for name in dict.fromkeys(found["set"]):
-        about = study["sets"][name]
-        st.markdown(f"**{plain(about['title'])}.** {plain(' '.join(about['adds']))}")
-    steps = chosen.rows("recipes")
-    left, right = st.columns(2, gap="large")
+    st.markdown(plain(" ".join(chosen.about["adds"])))
+    left, right = st.columns(2, gap="large") if len(steps) else (st.container(), None)
     with left:
-        shown = found[found["n"] == (5 if chosen.n == 5 else 1)]
-        shown = shown.assign(title=[study["sets"][i]["title"] for i in shown["set"]])
-        chart(added(shown), "results-added", "Trained minus untrained AUC, with 95 % intervals", shown)
-        st.caption(f"n = {shown['n'].iloc[0]}: AUC of a trained method minus that of the recipe's channels alone, "
-                   "whose quantiles are compared and nothing learned. Bars: 95 %, people and splits resampled.")
-    with right:
-        if len(steps):
+        chart(added(found), "results-added", "Trained minus untrained AUC, with 95 % intervals", found)
+        st.caption(f"n = {chosen.n}: AUC of a trained method minus that of the recipe's channels alone, whose "
+                   "quantiles are compared and nothing learned. Bars: 95 %, people and splits resampled. "
+                   f"{resting_on(chosen.study, found)}")
+    if right is not None:
+        with right:
             wide = steps.assign(AUC=[f"{row.auc:.4f}" for row in steps.itertuples()]).pivot(
                 index="recipe", columns="method", values="AUC")
             wide = wide.reindex([step for step in RECIPES if step in wide.index])
@@ -92,6 +98,7 @@ def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:
         with column:
             if rows["value"].nunique() > 1:
                 chart(over(rows, AXES[what], what != "p"), f"results-{what}", f"AUC over {AXES[what]}", rows)
+                st.caption(resting_on(study, rows))
             else:
                 nothing_yet(f"about {AXES[what]}")
 

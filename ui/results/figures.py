@@ -1,5 +1,6 @@
 """Who leads, and by how much; the other figures of a study are those of Verification and Identification."""
 
+import pandas as pd
 import plotly.graph_objects as go
 
 from qpwl_core.models.methods import METHODS
@@ -12,48 +13,48 @@ WAYS = {"trained anew": "solid", "one model": "dash", "untrained": "dot"}
 
 
 def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figure:
-    """QP-WL minus every other method, with intervals that resample people; right of nought QP-WL leads.
+    """QP-WL minus every other method, a row each, with its interval; right of nought QP-WL leads.
 
-    ``table`` has columns title (of the set), against, difference, low, high; ``names`` and ``looks`` are by method.
+    ``table`` has columns against, difference, low, high; ``names`` and ``looks`` are by method.
     """
-    traces = []
-    for method, rows in table.groupby("against", sort=False):
-        name, middle = names.get(method, method), rows["difference"]
+    rows = []
+    for each in table.itertuples():
+        name = names.get(each.against, each.against)
         symbol = "circle" if looks[name]["dash"] == "solid" else "diamond-open"
-        traces.append({
-            "type": "scatter", "x": middle.to_numpy(), "y": rows["title"].tolist(), "mode": "markers", "name": name,
-            "orientation": "h", "offsetgroup": method, "customdata": rows[["low", "high"]].to_numpy(),
-            "marker": {"color": looks[name]["color"], "size": 9, "symbol": symbol},
-            "error_x": {"symmetric": False, "array": (rows["high"] - middle).to_numpy(),
-                        "arrayminus": (middle - rows["low"]).to_numpy()},
-            "hovertemplate": f"%{{y}}, against {name}<br>%{{x:+.4f}} (%{{customdata[0]:+.4f}} to "
-                             "%{customdata[1]:+.4f})<extra></extra>"})
-    return figure(traces, margin=MARGIN, height=150 + 80 * table["title"].nunique(), scattermode="group",
-                  yaxis={"type": "category", "autorange": "reversed"},
-                  xaxis={"title": "AUC of QP-WL minus AUC of the other"},
-                  **line_at(0, {"color": "#999999", "width": 1, "dash": "dot"}))
+        rows.append((name, pd.DataFrame([each]), {"color": looks[name]["color"], "symbol": symbol}))
+    traces = [_with_interval(part, [name], name, marker) | {"showlegend": False} for name, part, marker in rows]
+    return _from_nought(traces, len(rows), "AUC of QP-WL minus AUC of the other")
 
 
 def added(table) -> go.Figure:
-    """A trained method minus no network at all, a row per set and method, a symbol per distance of the latter.
+    """A trained method minus no network at all, a row per method, a symbol per distance of the latter.
 
-    ``table`` has columns title (of the set), method, against, difference, low, high.
+    ``table`` has columns method, against, difference, low, high.
     """
     traces = []
     for against, rows in table.groupby("against", sort=False):
-        middle = rows["difference"]
-        traces.append({
-            "type": "scatter", "x": middle.to_numpy(), "mode": "markers", "name": f"minus {METHODS[against].title}",
-            "y": [f"{row.title}, {METHODS[row.method].title}" for row in rows.itertuples()], "offsetgroup": against,
-            "orientation": "h", "marker": {**look_of(against), "size": 9, "symbol": symbol_of(against)},
+        marker = {"color": look_of(against)["color"], "symbol": symbol_of(against)}
+        labels = [METHODS[method].title for method in rows["method"]]
+        traces.append(_with_interval(rows, labels, f"minus {METHODS[against].title}", marker)
+                      | {"offsetgroup": against, "orientation": "h"})
+    return _from_nought(traces, table["method"].nunique(), "AUC trained minus AUC untrained")
+
+
+def _with_interval(rows, labels: list[str], name: str, marker: dict) -> dict:
+    """Points of one colour and symbol, a row each, with their intervals."""
+    middle = rows["difference"]
+    return {"type": "scatter", "x": middle.to_numpy(), "y": labels, "mode": "markers", "name": name,
+            "marker": marker | {"size": 9}, "customdata": rows[["low", "high"]].to_numpy(),
             "error_x": {"symmetric": False, "array": (rows["high"] - middle).to_numpy(),
                         "arrayminus": (middle - rows["low"]).to_numpy()},
-            "hovertemplate": "%{y}: %{x:+.4f}<extra>%{fullData.name}</extra>"})
-        traces[-1]["marker"].pop("dash")
-    height = 150 + 36 * table[["title", "method"]].drop_duplicates().shape[0]
-    return figure(traces, margin=MARGIN, height=min(height, 520), scattermode="group",
-                  yaxis={"type": "category", "autorange": "reversed", "automargin": True},
-                  xaxis={"title": "AUC trained minus AUC untrained"},
+            "hovertemplate": "%{y}: %{x:+.4f} (%{customdata[0]:+.4f} to %{customdata[1]:+.4f})"
+                             "<extra>%{fullData.name}</extra>"}
+
+
+def _from_nought(traces: list[dict], rows: int, axis: str) -> go.Figure:
+    """Rows of differences, from the first on top, and a line at nought."""
+    return figure(traces, margin=MARGIN, height=110 + 30 * rows, scattermode="group",
+                  yaxis={"type": "category", "autorange": "reversed", "automargin": True}, xaxis={"title": axis},
                   **line_at(0, {"color": "#999999", "width": 1, "dash": "dot"}))
 
 

@@ -23,7 +23,7 @@ VIEWS = {"leads": ("Who leads", views.leads), "table": ("The paper's table, and 
          "budget": ("The paper's budget", beside.papers), "tuning": ("Tuning", beside.tuning)}
 # What each view lets one choose: nothing that would change nothing. Those beside the main table choose for themselves.
 CHOICES = {"leads": ("set", "n", "methods"), "table": ("set", "n", "methods"), "curves": ("set", "n", "methods"),
-           "people": ("set", "methods"), "network": ("one or five",)}
+           "people": ("set", "methods"), "network": ("set", "one or five")}
 
 
 def show() -> None:

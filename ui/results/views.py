@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pandas as pd
 import streamlit as st
 
+from qpwl_core.common.text import counted
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
 from ui.results import study as results
@@ -59,19 +60,22 @@ def leads(chosen: Chosen) -> None:
 def _leads_said(chosen: Chosen) -> None:
     for sentence in of_set(chosen.study.get("shortfalls", []), chosen.about["title"]):
         st.info(plain(sentence), icon=":material/balance:")
-    for sentence in chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]:
-        st.markdown(f"- {plain(sentence)}")
+    verdicts = chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]
+    with st.expander("Method by method, at every n", icon=":material/list:"):
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))
 
 
 def _leads_shown(chosen: Chosen) -> None:
     found = chosen.rows("differences")
-    found = found[(found["n"] == chosen.n) & found["against"].isin(chosen.methods)] if len(found) else found
     if len(found):
-        found = found.assign(title=[chosen.study["sets"][i]["title"] for i in found["set"]])
+        found = found[(found["set"] == chosen.name) & (found["n"] == chosen.n)
+                      & found["against"].isin(chosen.methods)]
+    if len(found):
         chart(differences(found, chosen.titles, chosen.looks), "results-differences",
               f"AUC of QP-WL minus that of every other method at n = {chosen.n}, with 95 % intervals", found)
-        st.caption(f"n = {chosen.n}, all data sets. Bars: 95 % intervals from resampling people (and splits, where "
-                   "there are three or more). Right of nought QP-WL leads.")
+        splits = counted(found["splits"].max(), "split", "splits")
+        st.caption(f"{plain(chosen.about['title'])}, n = {chosen.n}, {splits} of the people. Bars: 95 % intervals from "
+                   "resampling people (and splits, where there are three or more). Right of nought QP-WL leads.")
 
 
 def of_set(sentences: list[str], title: str) -> list[str]:
