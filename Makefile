@@ -25,10 +25,14 @@ setup: .venv/.run
 test: .venv/.dev .venv/.browser .venv/.postgres .venv/.nginx
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@# The browser's tests beside all others: two processes of one thread each keep two cores busy, and no more.
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --durations=10 tests/browser > .venv/browser.log 2>&1 & browser=$$!; \
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --durations=25 --ignore=tests/browser; others=$$?; \
-	wait $$browser; browser=$$?; cat .venv/browser.log; exit $$((others || browser))
+	@# Two processes of one thread each keep two cores busy, and no more: the browser's tests, then those of the core,
+	@# beside all others, which start servers and trainings of their own.
+	@export OMP_NUM_THREADS=1; \
+	($(BIN)/python -m pytest --durations=10 tests/browser; browser=$$?; \
+	 $(BIN)/python -m pytest --durations=10 tests/core qpwl_core; exit $$((browser || $$?))) > .venv/core.log 2>&1 & \
+	core=$$!; \
+	$(BIN)/python -m pytest --durations=10 --ignore=tests/browser --ignore=tests/core --ignore=qpwl_core; others=$$?; \
+	wait $$core; core=$$?; cat .venv/core.log; exit $$((others || core))
 
 bench: .venv/.dev .venv/.browser .venv/.postgres
 	$(BIN)/python -m benchmarks
