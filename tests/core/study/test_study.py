@@ -19,8 +19,7 @@ from qpwl_core.models.gallery import Gallery, dense_levels, load_gallery
 from qpwl_core.models.methods import METHODS
 from qpwl_core.models.model import load_model
 from qpwl_core.study import cells as making
-from qpwl_core.study import variants
-from qpwl_core.study import galleries, shipping
+from qpwl_core.study import galleries, shipping, variants
 from qpwl_core.study.cells import Distances, cell_record, drop_outdated, is_whole, make_cell, read_distances
 from qpwl_core.study.record import record_path, write_record
 from qpwl_core.study.report.sentences import verdicts
