@@ -78,7 +78,8 @@ def knobs(chosen: Chosen) -> None:
     """AUC over M and over p, trained anew and not."""
     _side_by_side(chosen, ("points", "p"), "about M and p")
     st.caption("AUC at n = 1. Dashed: one model, whose quantile functions are compared at M even levels, or with "
-               "another p. Solid: trained anew. Dotted: no network. Bars: 95 %, people and splits resampled.")
+               "another p. Solid: trained anew. Dotted, once its name is pressed: no network. Bars: 95 %, people "
+               "and splits resampled.")
 
 
 def enough(chosen: Chosen) -> None:

@@ -61,6 +61,8 @@ def _from_nought(traces: list[dict], rows: int, axis: str) -> go.Figure:
 def over(table, axis: str, logarithmic: bool) -> go.Figure:
     """AUC over one setting, a colour per set, a dash per way: trained anew, one model, no network.
 
+    The last, which is far below on some sets, is shown when its name is pressed.
+
     ``table`` has columns title (of the set), method, trained, value, auc, low, high.
     """
     traces, names = [], list(dict.fromkeys(table["title"]))
@@ -71,7 +73,8 @@ def over(table, axis: str, logarithmic: bool) -> go.Figure:
         rows = rows.sort_values("value")
         traces.append({
             "type": "scatter", "x": rows["value"].to_numpy(), "y": rows["auc"].to_numpy(), "mode": "lines+markers",
-            "name": f"{title}, {way}", "line": {"color": COLOURS[names.index(title) % len(COLOURS)], "dash": WAYS[way]},
+            "name": f"{title}, {way}", "visible": "legendonly" if way == "untrained" else True,
+            "line": {"color": COLOURS[names.index(title) % len(COLOURS)], "dash": WAYS[way]},
             "error_y": {"symmetric": False, "array": (rows["high"] - rows["auc"]).to_numpy(), "thickness": 1,
                         "arrayminus": (rows["auc"] - rows["low"]).to_numpy()},
             "hovertemplate": "%{x}: %{y:.4f}<extra>%{fullData.name}</extra>"})
