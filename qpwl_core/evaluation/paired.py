@@ -19,7 +19,7 @@ def paired(differences, share: float = 0.0, level: float = 0.95) -> dict:
     count, middle = len(differences), float(np.mean(differences))
     if count < 3:
         return {"difference": middle, "low": np.nan, "high": np.nan, "splits": count, "p": None}
-    half = t.ppf((1 + level) / 2, count - 1) * np.std(differences, ddof=1) * np.sqrt(1 / count + share)
+    half = t.ppf((1 + level) / 2, count - 1) * _spread(differences, share)
     return {"difference": middle, "low": middle - half, "high": middle + half, "splits": count,
             "p": paired_p(differences, share)}
 
@@ -33,8 +33,12 @@ def paired_p(differences, share: float = 0.0) -> float | None:
         return None
     if np.ptp(differences) == 0:
         return float(differences[0] == 0)
-    spread = np.std(differences, ddof=1) * np.sqrt(1 / count + share)
-    return float(2 * t.sf(abs(np.mean(differences)) / spread, count - 1))
+    return float(2 * t.sf(abs(np.mean(differences)) / _spread(differences, share), count - 1))
+
+
+def _spread(differences, share: float) -> float:
+    """How far the mean of the differences may be off: its standard error, larger by the share."""
+    return float(np.std(differences, ddof=1) * np.sqrt(1 / len(differences) + share))
 
 
 def holm(ps) -> np.ndarray:
