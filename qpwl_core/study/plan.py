@@ -7,11 +7,12 @@ where a variant changes nothing of the main cell's settings, that cell is the an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.record import read_record, record_path
 from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
-from qpwl_core.study.variants import ORDERS, POINTS, SPACE, STEPS, TRIES, choose, choose_preset, is_tuned, score_of_try
+from qpwl_core.study.variants import NARROW, ORDERS, POINTS, SPACE, STEPS, TRIES, choose, choose_preset, is_tuned, score_of_try
 
 FEW = range(3)                            # splits of the questions beside the main table
 SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
@@ -81,6 +82,7 @@ def enough(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
     for name in _plain(names):
         yield from (Cell(name, "qp-wl", seed, preset, f"people-{most}") for seed in FEW
                     for most in PEOPLE.get(name, ()))
+        yield from (asked(name, seed, preset) for seed in FEW if name in PEOPLE)       # all of them
 
 
 def budget(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
@@ -118,13 +120,19 @@ def planned(preset: str, parts=None, sets=None, methods=None, seeds=None, varian
     return list(dict.fromkeys(map(plainest, cells)))
 
 
+def asked(name: str, seed: int, preset: str, method: str = "qp-wl") -> Cell:
+    """The cell that M, p and people to learn from are asked of: the main one, or a narrower one (`variants.NARROW`)."""
+    narrow = method == "qp-wl" and preset == "quick" and name in NARROW
+    return Cell(name, method, seed, preset, "narrow" if narrow else "")
+
+
 def plainest(cell: Cell) -> Cell:
-    """The main cell where a variant changes nothing of its settings."""
+    """The cell that a question is asked of, or the main one, where a variant changes nothing of its settings."""
     kind = cell.variant.partition("-")[0]
     if kind not in ("points", "p", "recipe"):
         return cell
-    main_cell = Cell(cell.set, cell.method, cell.seed, cell.preset)
-    return main_cell if main_cell.config == cell.config else cell
+    plain = replace(cell, variant="") if kind == "recipe" else asked(cell.set, cell.seed, cell.preset, cell.method)
+    return plain if plain.config == cell.config else cell
 
 
 def part_of(cell: Cell) -> str:
@@ -132,7 +140,8 @@ def part_of(cell: Cell) -> str:
     kind = cell.variant.partition("-")[0]
     if cell.variant == "recipe-of-qp-wl":
         return "added"
-    return {"": "main", "try": "tries", "recipe": "recipes", "p": "orders", "people": "enough"}.get(kind, kind)
+    return {"": "main", "try": "tries", "recipe": "recipes", "p": "orders", "people": "enough", "narrow": "points"}.get(
+        kind, kind)
 
 
 def settle(out) -> list[str]:

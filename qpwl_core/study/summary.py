@@ -9,6 +9,7 @@ from typing import Any
 from qpwl_core.common.files import FileError, read_json
 
 METHOD = "qp-wl"           # whose M and p are asked for
+ASKED = ("points", "p", "people")     # what is asked of models that may be narrower than those of the main table
 
 
 def read_summary(path: Path) -> dict[str, Any] | None:
@@ -53,3 +54,16 @@ def best_and_worst(summary: dict[str, Any], what: str, trained: str) -> list[dic
                          **{f"{which}_{key}": row[key] for which, row in (("best", best), ("worst", worst))
                             for key in ("value", "auc", "low", "high")}})
     return said
+
+
+def narrower(summary: dict[str, Any]) -> str:
+    """Of which sets M, p and people are asked with fewer filters than the main table has, in a sentence, or ""."""
+    filters: dict[str, dict[bool, int]] = {}
+    for row in summary.get("sweeps", []):
+        if row["method"] == METHOD:
+            filters.setdefault(row["set"], {})[row["what"] in ASKED] = row.get("filters")
+    said = [f"{summary['sets'][name]['title']} ({of[True]:g} instead of {of[False]:g})" for name, of in filters.items()
+            if len(of) == 2 and of[True] != of[False]]
+    if not said:
+        return ""
+    return f"M, p and people to learn from are asked of networks with fewer filters, to save time: {', '.join(said)}."

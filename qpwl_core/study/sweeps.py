@@ -22,8 +22,11 @@ MANY, SPLITS = 30, 3      # of so many people wins take much room: only the firs
 
 
 def swept(cell: Cell) -> bool:
-    """Whether these questions are asked of a cell: of QP-WL and of no network at all, as the main table has them."""
-    return cell.method in SWEPT and not cell.variant and not SETS[cell.set].fixed
+    """Whether these questions are asked of a cell: of QP-WL and of no network at all, as the main table has them.
+
+    Of QP-WL as M and p are asked of it, too, where that is another model (`plan.asked`).
+    """
+    return cell.method in SWEPT and cell.variant in ("", "narrow") and not SETS[cell.set].fixed
 
 
 def sweep(cell: Cell, test, gallery: Gallery) -> dict[str, dict[str, str]]:

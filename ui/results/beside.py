@@ -7,6 +7,7 @@ import streamlit as st
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.report.questions import BUDGET, OF
+from qpwl_core.study.summary import narrower
 from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
@@ -79,13 +80,13 @@ def knobs(chosen: Chosen) -> None:
     _side_by_side(chosen, ("points", "p"), "about M and p")
     st.caption("AUC at n = 1. Dashed: one model, whose quantile functions are compared at M even levels, or with "
                "another p. Solid: trained anew. Dotted, once its name is pressed: no network. Bars: 95 %, people "
-               "and splits resampled.")
+               f"and splits resampled. {narrower(chosen.study)}")
 
 
 def enough(chosen: Chosen) -> None:
     """AUC over enrolled sequences and over people to learn from."""
     _side_by_side(chosen, ("enrolled", "people"), "how much is enough")
-    st.caption("AUC at n = 1. Bars: 95 %, people and splits resampled.")
+    st.caption(f"AUC at n = 1. Bars: 95 %, people and splits resampled. {narrower(chosen.study)}")
 
 
 def _side_by_side(chosen: Chosen, whats: tuple[str, str], asked: str) -> None:

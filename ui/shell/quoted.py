@@ -5,7 +5,7 @@ from __future__ import annotations
 import streamlit as st
 
 from qpwl_core.common.paths import results_folder
-from qpwl_core.study.summary import best_and_worst, read_or_none
+from qpwl_core.study.summary import best_and_worst, narrower, read_or_none
 from ui.shell.text import plain
 
 LETTERS = {"points": "M", "p": "p"}
@@ -26,7 +26,7 @@ def what_the_study_found(trained: str) -> None:
         table(pd.DataFrame(rows), "The best and the worst M and p of every set of the study")
         st.caption(f"QP-WL, {HOW[trained]}: AUC of verification by the nearest of the enrolled, n = 1, and its 95 % "
                    "interval over people and splits, on people never trained on. Where the two intervals meet, these "
-                   "people cannot tell the values apart.")
+                   f"people cannot tell the values apart. {narrower(study)}")
         st.page_link("pages/results.py", label="All values, on Results", icon=":material/table_chart:",
                      query_params={"results_view": "M and p"})
 

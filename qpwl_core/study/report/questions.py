@@ -86,8 +86,10 @@ def curves(tables: dict) -> list[str]:
                   row("---", "---", *["---:"] * (len(values) + 1), "---")]
         for (name, method, trained), part in rows.groupby(["set", "method", "trained"], sort=False):
             by = part.set_index("value")
-            how = METHODS[method].title + {"anew": ", trained anew", "no": ", one model"}[trained]
-            lines.append(row(title(name), how if method != "untrained" else METHODS[method].title,
+            how = METHODS[method].title
+            if method != "untrained":
+                how += f", {'trained anew' if trained == 'anew' else 'one model'}, {part['filters'].iloc[0]:g} filters"
+            lines.append(row(title(name), how,
                              *(ranged(*by.loc[v, ["auc", "low", "high"]]) if v in by.index else "" for v in values),
                              part["splits"].min(), f"`{part['cells'].iloc[0]}`"))
         lines.append("")

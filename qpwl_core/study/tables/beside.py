@@ -11,9 +11,10 @@ from dataclasses import replace
 
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.cells import cell_record, curve_of, run_of
-from qpwl_core.study.plan import FEW, PARTS, plainest
+from qpwl_core.study.plan import FEW, PARTS, asked, plainest
 from qpwl_core.study.record import record_path
 from qpwl_core.study.sets import OF_THE_PAPER, SETS, Cell
+from qpwl_core.study.sweeps import ENROLLED
 from qpwl_core.study.tables import REFERENCE, SHARE, described, judged, named, resampled_cells
 from qpwl_core.study.tables.forgers import RATES, differences, rows_of
 from qpwl_core.study.variants import ORDERS, POINTS, STEPS, chosen, is_tuned, score_of_try, settings_of_try
@@ -24,7 +25,7 @@ COLUMNS = {
               "cell"),
     "added": ("set", "method", "against", "n", "difference", "low", "high", "splits", "p", "cells", "against_cells",
               "holm", "leads", "clear"),
-    "sweeps": ("what", "set", "method", "value", "trained", "auc", "low", "high", "splits", "cells"),
+    "sweeps": ("what", "set", "method", "value", "trained", "filters", "auc", "low", "high", "splits", "cells"),
     "recipes": ("set", "recipe", "method", "auc", "low", "high", "splits", "cells"),
     "sessions": ("set", "method", "seed", "sessions", "n", "auc", "se", "eer", "cell"),
     "forgeries": ("set", "of", "method", "seed", "enrolled", "normalised", *RATES, "cell"),
@@ -114,22 +115,23 @@ def sweeps(names: list[str], preset: str, there: Records) -> Iterator[dict]:
     for name in names:
         for method in (REFERENCE, "untrained"):
             # M and p on the splits that are also trained anew, so that what is compared differs in nothing else
-            for what, values, seeds in (("points", POINTS, FEW), ("p", ORDERS, FEW),
-                                        ("enrolled", (1, 2, 3, 5, 10, 20), range(10))):
+            few, all_splits = ([asked(name, seed, preset, method) for seed in FEW],
+                               [Cell(name, method, seed, preset) for seed in range(10)])
+            for what, values, cells in (("points", POINTS, few), ("p", ORDERS, few), ("enrolled", ENROLLED, all_splits)):
                 for value in values:
                     key = f"{value:g}"
-                    cells = [Cell(name, method, seed, preset) for seed in seeds]
                     yield from _swept(there, what, name, method, value, "no", cells,
                                       lambda record, w=what, k=key: record["sweeps"].get(w, {}).get(k))
         for what, values in (("points", POINTS), ("p", ORDERS)) if list(PARTS["points"](preset, (name,))) else ():
             for value in values:
                 yield from _swept(there, what, name, REFERENCE, value, "anew",
                                   [Cell(name, REFERENCE, seed, preset, f"{what}-{value:g}") for seed in FEW])
-        learned = sorted({int(cell.variant.removeprefix("people-")) for cell in PARTS["enough"](preset, (name,))})
+        learned = sorted({int(cell.variant.removeprefix("people-")) for cell in PARTS["enough"](preset, (name,))
+                          if cell.variant.startswith("people-")})
         for value in learned:
             yield from _swept(there, "people", name, REFERENCE, value, "anew",
                               [Cell(name, REFERENCE, seed, preset, f"people-{value}") for seed in FEW])
-        everyone = [Cell(name, REFERENCE, seed, preset) for seed in FEW]
+        everyone = [asked(name, seed, preset) for seed in FEW]
         if learned and (record := next((r for r in map(there.of, everyone) if r), None)):
             yield from _swept(there, "people", name, REFERENCE, len(record["split"]["train"]), "anew", everyone)
 
@@ -147,8 +149,9 @@ def recipes(names: list[str], preset: str, there: Records) -> Iterator[dict]:
 def _swept(there: Records, what, name, method, value, trained, cells, wins=lambda record: record["wins"]["1"]):
     if found := there.resampled(cells, wins):
         low, high = found[0].interval()
-        yield {"what": what, "set": name, "method": method, "value": value, "trained": trained, "auc": found[0].auc,
-               "low": low, "high": high, "splits": len(found[0].aucs), "cells": found[1]}
+        filters = None if METHODS[method].loss == "none" else cells[0].config.filters
+        yield {"what": what, "set": name, "method": method, "value": value, "trained": trained, "filters": filters,
+               "auc": found[0].auc, "low": low, "high": high, "splits": len(found[0].aucs), "cells": found[1]}
 
 
 def sessions(names: list[str], preset: str, there: Records) -> Iterator[dict]:

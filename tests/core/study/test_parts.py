@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -22,7 +23,8 @@ from qpwl_core.study.record import FORMAT, VERSION, packed_wins, read_record, un
 from qpwl_core.study.report import questions
 from qpwl_core.study.report.sentences import shortfalls, what_a_network_adds
 from qpwl_core.study.sets import PRESETS, SETS, Cell
-from qpwl_core.study.sweeps import fewer_enrolled
+from qpwl_core.study.summary import narrower
+from qpwl_core.study.sweeps import fewer_enrolled, swept
 from qpwl_core.study.tables import described, judged, named, resampled_cells
 from qpwl_core.study.tables.beside import collect_beside
 from qpwl_core.training.run import learning_rate
@@ -84,6 +86,37 @@ def test_a_variant_that_changes_nothing_is_the_main_cell():
     assert Cell("eeg-uci", "qp-wl", 0, variant="p-1.5").config.p == 1.5
     raw = Cell("eeg-uci", "untrained", 0, variant="recipe-raw").config
     assert (raw.recipe["change"], raw.recipe["compress"]) == (False, None)
+
+
+@pytest.mark.parametrize("name", variants.NARROW)
+def test_m_p_and_people_are_asked_of_networks_alike(name):
+    """What is compared differs in nothing but what is asked."""
+    narrow = plan.asked(name, 1, "quick")
+    main_cell = Cell(name, "qp-wl", 1)
+    assert narrow.config.filters == variants.NARROW[name] != main_cell.config.filters
+    assert replace(narrow.config, filters=main_cell.config.filters) == main_cell.config
+    assert replace(Cell(name, "qp-wl", 1, variant="points-4").config, points=narrow.config.points) == narrow.config
+    assert replace(Cell(name, "qp-wl", 1, variant="p-8").config, p=narrow.config.p) == narrow.config
+    assert Cell(name, "qp-wl", 1, variant="people-8").config == narrow.config
+    for same in (f"points-{narrow.config.points}", f"p-{narrow.config.p:g}"):
+        assert plan.plainest(Cell(name, "qp-wl", 1, variant=same)) == narrow
+    cells = [cell for cell in QUICK if cell.set == name and plan.part_of(cell) in ("points", "orders", "enough")]
+    assert cells.count(narrow) == 1
+    assert {cell.config.filters for cell in cells} == {variants.NARROW[name]}
+    assert swept(narrow)
+    assert not swept(Cell(name, "qp-wl", 1, variant="points-4"))
+    assert plan.asked(name, 1, "quick", "untrained") == Cell(name, "untrained", 1)
+    assert plan.asked("eeg-uci", 1, "quick") == Cell("eeg-uci", "qp-wl", 1)
+
+
+def test_pages_say_where_m_and_p_were_asked_of_narrower_networks():
+    rows = [{"set": name, "method": "qp-wl", "what": what, "filters": filters}
+            for name, what, filters in (("a", "points", 64.0), ("a", "enrolled", 128.0), ("b", "p", 128.0),
+                                        ("b", "enrolled", 128.0), ("c", "people", 64.0))]
+    study = {"sets": {name: {"title": name.upper()} for name in "abc"}, "sweeps": rows}
+    assert narrower(study).endswith(" to save time: A (64 instead of 128).")
+    assert narrower(study | {"sweeps": rows[2:]}) == ""
+    assert narrower({}) == ""
 
 
 @pytest.mark.parametrize("variant", ["points", "try-x", "recipe-moon", "magic-3"])
