@@ -12,7 +12,18 @@ from dataclasses import replace
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.record import read_record, record_path
 from qpwl_core.study.sets import OF_THE_PAPER, PRESETS, SETS, Cell, cells_of
-from qpwl_core.study.variants import NARROW, ORDERS, POINTS, SPACE, STEPS, TRIES, choose, choose_preset, is_tuned, score_of_try
+from qpwl_core.study.variants import (
+    NARROW,
+    ORDERS,
+    POINTS,
+    SPACE,
+    STEPS,
+    TRIES,
+    choose,
+    choose_preset,
+    is_tuned,
+    score_of_try,
+)
 
 FEW = range(3)                            # splits of the questions beside the main table
 SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,

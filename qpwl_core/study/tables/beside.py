@@ -115,9 +115,9 @@ def sweeps(names: list[str], preset: str, there: Records) -> Iterator[dict]:
     for name in names:
         for method in (REFERENCE, "untrained"):
             # M and p on the splits that are also trained anew, so that what is compared differs in nothing else
-            few, all_splits = ([asked(name, seed, preset, method) for seed in FEW],
-                               [Cell(name, method, seed, preset) for seed in range(10)])
-            for what, values, cells in (("points", POINTS, few), ("p", ORDERS, few), ("enrolled", ENROLLED, all_splits)):
+            few = [asked(name, seed, preset, method) for seed in FEW]
+            every = [Cell(name, method, seed, preset) for seed in range(10)]
+            for what, values, cells in (("points", POINTS, few), ("p", ORDERS, few), ("enrolled", ENROLLED, every)):
                 for value in values:
                     key = f"{value:g}"
                     yield from _swept(there, what, name, method, value, "no", cells,
