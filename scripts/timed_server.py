@@ -20,7 +20,7 @@ from starlette.middleware import Middleware
 from streamlit.runtime.scriptrunner.script_runner import ScriptRunner
 from streamlit.starlette import App
 
-from ui.serve import load
+from ui.serve import load, send_at_once
 from ui.shell.navigation import always_framed
 from ui.visitors.gate import Gate
 
@@ -52,5 +52,6 @@ def noted(run):
 
 ScriptRunner._run_script = noted(ScriptRunner._run_script)
 always_framed()
+send_at_once()
 threading.Thread(target=load, args=(True,), name="load", daemon=True).start()     # as ui/serve_class.py
 app = App(Path(__file__).resolve().parents[1] / "app.py", middleware=[Middleware(Gate)])    # Streamlit reads this line
