@@ -3,8 +3,8 @@
 Before the small plotly.js, the text that does not wait and `ui.serve` (commit 26b4da2), this ratio was 3.2, the one of
 the first text 2.3; the floors are half of that, and what an empty app's first text takes but a fifth.
 
-When its text stands is what the browser says of its own painting. Asked from outside whether it does, it answers when
-it has drawn everything else, too: 70 ms later for an empty app, 150 to 350 ms for Home, which is not what a person sees.
+When its text stands is what the browser says of its own painting. Asked from outside whether it does, it answers once
+it has drawn everything else, too: 70 ms later for an empty app, 150 to 350 ms for Home. No person sees that.
 """
 
 import statistics
