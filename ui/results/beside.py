@@ -6,8 +6,9 @@ import pandas as pd
 import streamlit as st
 
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.report.questions import BUDGET, OF
+from qpwl_core.study.report.questions import BUDGET, OF, whose
 from qpwl_core.study.summary import narrower
+from qpwl_core.study.tables.forgers import EACH
 from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
@@ -141,11 +142,11 @@ def others(chosen: Chosen) -> None:
 
 def choose_whose(names) -> str:
     """Whose error rates: of each data set, their mean, or of all people with one line."""
-    names = sorted(dict.fromkeys(names), key=lambda of: (list(OF).index(of) if of in OF else len(OF), of))
+    names = whose(names)
     if len(names) == 1:
         return names[0]
-    return st.selectbox("Whose line", names, key="results-whose", width=WIDE, format_func=lambda of: OF.get(of, of),
-                        **KEPT)
+    return st.selectbox("Whose line", names, index=names.index(EACH) if EACH in names else 0, key="results-whose",
+                        width=WIDE, format_func=lambda of: OF.get(of, of), **KEPT)
 
 
 def papers(chosen: Chosen) -> None:

@@ -21,6 +21,11 @@ STEP_NAMES = {"raw": "baseline off, standardised", "change": "and steps between 
 OF = {EACH: "each, their mean", ALL: "all, one line"}      # whose error rates
 
 
+def whose(names) -> list[str]:
+    """Whose error rates there are, in order: of each data set, their mean, of all people with one line."""
+    return sorted(set(names), key=lambda of: (list(OF).index(of) if of in OF else -1, of))
+
+
 def row(*cells) -> str:
     return f"| {' | '.join(map(str, cells))} |"
 
@@ -117,7 +122,7 @@ def forgeries(tables: dict) -> list[str]:
     """People who try: error rates of every data set, and QP-WL against the others."""
     lines: list[str] = []
     for name, found in tables["forgeries"].groupby("set", sort=False):
-        parts = sorted(found["of"].unique(), key=lambda of: (list(OF).index(of) if of in OF else -1, of))
+        parts = whose(found["of"])
         lines += ["## Forgeries", "", f"{title(name)}: equal error rates against random / skilled / mixed imposters, "
                   "with so many signatures of the first session enrolled, one of the next observed (mean of splits). "
                   "Every data set by itself has a line of its own; then their mean, and all people with one line.", "",
