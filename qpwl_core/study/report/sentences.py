@@ -84,8 +84,31 @@ def title(name: str) -> str:
     return SETS[name].title + (" (simulated)" if SETS[name].simulated and "simulated" not in SETS[name].title else "")
 
 
+def in_short(tables: dict) -> str:
+    """Over all sets, at n = 1: where QP-WL is first, who is ahead of it, and whom it does not beat beyond noise."""
+    found = tables["differences"]
+    if not len(found):
+        return "Nothing to compare yet."
+    found = found[found["n"] == 1].assign(beaten=lambda rows: rows["leads"] & rows["clear"])
+    first = [title(name) for name, rows in found.groupby("set", sort=False) if (rows["difference"] > 0).all()]
+    said = [f"first of all rows on {listed(first)}" if first else "first of all rows nowhere"]
+    said += [f"behind {who}" for who in _where(found[found["difference"] <= 0])]
+    parts = [f"AUC at n = 1, mean of splits: QP-WL is {'; '.join(said)}."]
+    for words, rows in (("Beyond noise it beats", found[found["beaten"]]),
+                        ("Beyond noise it does not beat", found[~found["beaten"]])):
+        if len(rows):
+            parts.append(f"{words} {'; '.join(_where(rows))}.")
+    return " ".join(parts)
+
+
+def _where(rows) -> list[str]:
+    """Every other row, and on which sets."""
+    return [f"{METHODS[method].title} on {listed([title(name) for name in of['set']])}"
+            for method, of in rows.groupby("against", sort=False)]
+
+
 def shortfalls(tables: dict) -> list[str]:
-    """Where QP-WL or any trained method does not beat another row beyond noise: the first paragraph, in sentences.
+    """Where QP-WL or any trained method does not beat another row beyond noise, in sentences.
 
     One per set, at n = 1, where all of them have most to lose.
     """

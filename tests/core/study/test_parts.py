@@ -21,7 +21,7 @@ from qpwl_core.study import plan, variants
 from qpwl_core.study.cells import Distances, cell_record, fewer_people
 from qpwl_core.study.record import FORMAT, VERSION, packed_wins, read_record, unpacked_wins, write_record
 from qpwl_core.study.report import questions
-from qpwl_core.study.report.sentences import shortfalls, what_a_network_adds
+from qpwl_core.study.report.sentences import in_short, shortfalls, what_a_network_adds
 from qpwl_core.study.sets import PRESETS, SETS, Cell
 from qpwl_core.study.summary import narrower
 from qpwl_core.study.sweeps import fewer_enrolled, swept
@@ -340,6 +340,14 @@ def test_the_first_paragraph_says_what_is_not_beaten():
         "EEG · UCI (6 splits): QP-WL is behind Dynamic time warping (-0.0200) beyond noise; neither ahead of nor "
         "behind Untrained, Wasserstein (-0.0010) beyond noise; ahead of MP-NPL (+0.0200). No network at all is not "
         "beaten beyond noise by QP-WL."]
+    assert in_short({"differences": found}) == (
+        "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
+        "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. Beyond noise it does not "
+        "beat Untrained, Wasserstein on EEG · UCI; Dynamic time warping on EEG · UCI.")
+    assert in_short({"differences": found[found["difference"] > 0]}) == (
+        "AUC at n = 1, mean of splits: QP-WL is first of all rows on EEG · UCI. Beyond noise it beats MP-NPL on "
+        "EEG · UCI.")
+    assert in_short({"differences": found[:0]}) == "Nothing to compare yet."
     assert what_a_network_adds({"added": no_network}, "eeg-uci") == [
         "Against Untrained, Wasserstein on the same recipe the network adds nothing that 6 splits can show: -0.0010 "
         "[-0.0100, +0.0100] AUC at n = 1 over 6 splits."]
