@@ -20,6 +20,9 @@ NOISE = ("Beyond noise: the interval over people and splits excludes nought and,
          "compared (Holm), has p < 0.05.")
 
 
+DOUBTED = "the corrected test doubts it"
+
+
 def records(frame) -> list[dict]:
     """Rows ready for JSON: numbers as they are, None where there is none."""
     return json.loads(frame.to_json(orient="records", double_precision=12))
@@ -89,16 +92,29 @@ def in_short(tables: dict) -> str:
     found = tables["differences"]
     if not len(found):
         return "Nothing to compare yet."
-    found = found[found["n"] == 1].assign(beaten=lambda rows: rows["leads"] & rows["clear"])
+    found = found[found["n"] == 1]
     first = [title(name) for name, rows in found.groupby("set", sort=False) if (rows["difference"] > 0).all()]
     said = [f"first of all rows on {listed(first)}" if first else "first of all rows nowhere"]
     said += [f"behind {who}" for who in _where(found[found["difference"] <= 0])]
     parts = [f"AUC at n = 1, mean of splits: QP-WL is {'; '.join(said)}."]
-    for words, rows in (("Beyond noise it beats", found[found["beaten"]]),
-                        ("Beyond noise it does not beat", found[~found["beaten"]])):
+    standing = _standing(found)
+    for words, rows in (("Beyond noise it beats", standing["ahead"]),
+                        (f"It is ahead, but {DOUBTED}, of", standing["perhaps ahead"]),
+                        ("It is not told apart from", standing["level"]),
+                        (f"It is behind, but {DOUBTED},", standing["perhaps behind"]),
+                        ("Beyond noise it is behind", standing["behind"])):
         if len(rows):
             parts.append(f"{words} {'; '.join(_where(rows))}.")
     return " ".join(parts)
+
+
+def _standing(rows) -> dict:
+    """Other rows by how QP-WL stands to them: beyond noise, by the interval alone, or not told apart."""
+    excluded = (rows["low"] > 0) | (rows["high"] < 0)
+    sure, perhaps = rows["clear"], excluded & ~rows["clear"]
+    return {"behind": rows[~rows["leads"] & sure], "perhaps behind": rows[~rows["leads"] & perhaps],
+            "level": rows[~sure & ~perhaps], "perhaps ahead": rows[rows["leads"] & perhaps],
+            "ahead": rows[rows["leads"] & sure]}
 
 
 def _where(rows) -> list[str]:
@@ -116,13 +132,13 @@ def shortfalls(tables: dict) -> list[str]:
     found = found[found["n"] == 1] if len(found) else found
     said = []
     for name, rows in found.groupby("set", sort=False):
-        ahead, behind = rows[rows["leads"] & rows["clear"]], rows[~rows["leads"] & rows["clear"]]
-        unsure = rows[~rows["clear"]]
-        parts = [f"behind {_rows(behind)} beyond noise" if len(behind) else "",
-                 f"neither ahead of nor behind {_rows(unsure)} beyond noise" if len(unsure) else "",
-                 f"ahead of {'every other row' if len(ahead) == len(rows) else _rows(ahead)}" if len(ahead) else ""]
+        words = {"behind": "behind {} beyond noise", "perhaps behind": f"behind {{}}, but {DOUBTED}",
+                 "level": "not told apart from {}", "perhaps ahead": f"ahead of {{}}, but {DOUBTED}",
+                 "ahead": "ahead of {} beyond noise"}
+        parts = [words[how].format("every other row" if len(of) == len(rows) > 1 else _rows(of))
+                 for how, of in _standing(rows).items() if len(of)]
         said.append(f"{title(name)} ({counted(rows['splits'].max(), 'split', 'splits')}): QP-WL is "
-                    f"{'; '.join(filter(None, parts))}.{_level_with_untrained(tables, name)}"
+                    f"{'; '.join(parts)}.{_level_with_untrained(tables, name)}"
                     f"{against_forgers(tables, name)}")
     return said
 
@@ -134,9 +150,10 @@ def against_forgers(tables: dict, name: str) -> str:
         rows = found[(found["set"] == name) & (found["kind"] == kind)]
         if not len(rows):
             continue
-        parts = [f"{words} {_errors(of)}" for words, of in (("fewer than", rows[rows["leads"] & rows["clear"]]),
-                                             ("more than", rows[~rows["leads"] & rows["clear"]]),
-                                             ("within noise of", rows[~rows["clear"]])) if len(of)]
+        words = {"behind": "beyond noise more than {}", "perhaps behind": f"more than {{}}, but {DOUBTED}",
+                 "level": "not told apart from {}", "perhaps ahead": f"fewer than {{}}, but {DOUBTED}",
+                 "ahead": "beyond noise fewer than {}"}
+        parts = [words[how].format(_errors(of)) for how, of in _standing(rows).items() if len(of)]
         said.append(f"against {who} QP-WL errs in {rows['eer'].iloc[0]:.1%} of cases (EER, {ENROLLED} enrolled"
                     f"{', mean of the data sets' if SETS[name].joined else ''}), {'; '.join(parts)}")
     return f" There, {', and '.join(said)}." if said else ""

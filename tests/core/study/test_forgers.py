@@ -79,8 +79,8 @@ def test_qp_wl_against_the_others_split_by_split():
     assert not skilled.loc["mp-npl", "clear"], "two splits show nothing"
     assert skilled.loc["dtw", "cells"] == f"{SET}-qp-wl-{{0,1,2,3,4,5}}"
     said = against_forgers({"forgers": found}, SET)
-    assert "fewer than Dynamic time warping (10." in said
-    assert "within noise of MP-NPL" in said
+    assert "beyond noise fewer than Dynamic time warping (10." in said
+    assert "not told apart from MP-NPL" in said
     assert against_forgers({"forgers": found}, "eeg-uci") == ""
     tables = {"forgers": found, "forgeries": pd.DataFrame(list(forgeries([SET], "quick", there)))}
     text = "\n".join(questions.forgeries(tables))
