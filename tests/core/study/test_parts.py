@@ -344,8 +344,8 @@ def test_the_first_paragraph_says_what_is_not_beaten():
     assert in_short({"differences": found}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
         "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It is ahead, but the "
-        "corrected test doubts it, of QP-CLS on EEG · UCI. It is not told apart from Untrained, Wasserstein on EEG · UCI. "
-        "Beyond noise it is behind Dynamic time warping on EEG · UCI.")
+        "corrected test doubts it, of QP-CLS on EEG · UCI. It is not told apart from Untrained, Wasserstein on EEG · "
+        "UCI. Beyond noise it is behind Dynamic time warping on EEG · UCI.")
     assert in_short({"differences": found[found["against"] == "mp-npl"]}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows on EEG · UCI. Beyond noise it beats MP-NPL on "
         "EEG · UCI.")
