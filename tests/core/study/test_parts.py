@@ -339,8 +339,8 @@ def test_the_first_paragraph_says_what_is_not_beaten():
     no_network = differences([{"against": "untrained", "difference": -0.001, "low": -0.01, "high": 0.01, "p": 0.8}])
     assert shortfalls({"differences": found, "added": no_network, "forgers": found.assign(kind="")}) == [
         "EEG · UCI (6 splits): QP-WL is behind Dynamic time warping (-0.0200) beyond noise; not told apart from "
-        "Untrained, Wasserstein (-0.0010); ahead of QP-CLS (+0.0300), but the corrected test doubts it; ahead of MP-NPL "
-        "(+0.0200) beyond noise. No network at all is not beaten beyond noise by QP-WL."]
+        "Untrained, Wasserstein (-0.0010); ahead of QP-CLS (+0.0300), but the corrected test doubts it; ahead of "
+        "MP-NPL (+0.0200) beyond noise. No network at all is not beaten beyond noise by QP-WL."]
     assert in_short({"differences": found}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
         "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It is ahead, but the "
