@@ -9,6 +9,7 @@ from streamlit.testing.v1 import AppTest
 from qpwl_core.study import paper
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
+from ui.results.figures import over
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
 
@@ -186,3 +187,15 @@ def test_a_view_asks_for_nothing_that_would_change_nothing():
         if view in ("network", "knobs", "enough", "tuning"):
             words = "never tested on" if view == "tuning" else "Splits of the people: "
             assert any(words in each.value for each in page.caption), "on whom these figures rest"
+
+
+def test_curves_over_m_have_a_name_per_set_and_one_for_no_network():
+    rows = [{"title": title, "method": method, "trained": trained, "value": value, "auc": 0.9, "low": 0.8, "high": 1.0}
+            for title in ("Eye", "EEG") for method, trained in (("qp-wl", "no"), ("qp-wl", "anew"), ("untrained", "no"))
+            for value in (1, 2)]
+    traces = over(pd.DataFrame(rows), "M", True).to_dict()["data"]
+    assert len(traces) == 6
+    assert [each["name"] for each in traces if each["showlegend"]] == ["Eye", "no network", "EEG"]
+    assert {each["name"] for each in traces if each["visible"] != "legendonly"} == {"Eye", "EEG"}
+    assert all(each["legendgroup"] == each["name"] for each in traces), "a press takes or shows all that it stands for"
+    assert len({each["line"]["color"] for each in traces if each["hovertemplate"].count("Eye")}) == 1

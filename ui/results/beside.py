@@ -80,8 +80,8 @@ def knobs(chosen: Chosen) -> None:
     """AUC over M and over p, trained anew and not."""
     _side_by_side(chosen, ("points", "p"), "about M and p")
     st.caption("AUC at n = 1. Dashed: one model, whose quantile functions are compared at M even levels, or with "
-               "another p. Solid: trained anew. Dotted, once its name is pressed: no network. Bars: 95 %, people "
-               f"and splits resampled. {narrower(chosen.study)}")
+               "another p. Solid: trained anew. Dotted, once *no network* is pressed: nothing learned. Bars: 95 %, "
+               f"people and splits resampled. {narrower(chosen.study)}")
 
 
 def enough(chosen: Chosen) -> None:

@@ -61,23 +61,26 @@ def _from_nought(traces: list[dict], rows: int, axis: str) -> go.Figure:
 def over(table, axis: str, logarithmic: bool) -> go.Figure:
     """AUC over one setting, a colour per set, a dash per way: trained anew, one model, no network.
 
-    The last, which is far below on some sets, is shown when its name is pressed.
+    A name stands for all curves of a set; what learns nothing, which is far below on some sets, has one name for all
+    sets and is shown when it is pressed.
 
     ``table`` has columns title (of the set), method, trained, value, auc, low, high.
     """
-    traces, names = [], list(dict.fromkeys(table["title"]))
+    traces, names, named = [], list(dict.fromkeys(table["title"])), set()
     for (title, method, trained), rows in table.groupby(["title", "method", "trained"], sort=False):
         way = "untrained" if method == "untrained" else "trained anew" if trained == "anew" else "one model"
         if len(rows) < 2:                        # the main cell alone is no curve
             continue
-        rows = rows.sort_values("value")
+        rows, group = rows.sort_values("value"), "no network" if way == "untrained" else title
         traces.append({
             "type": "scatter", "x": rows["value"].to_numpy(), "y": rows["auc"].to_numpy(), "mode": "lines+markers",
-            "name": f"{title}, {way}", "visible": "legendonly" if way == "untrained" else True,
+            "name": group, "legendgroup": group, "showlegend": group not in named,
+            "visible": "legendonly" if way == "untrained" else True, "legendrank": 1000 + (way == "untrained"),
             "line": {"color": COLOURS[names.index(title) % len(COLOURS)], "dash": WAYS[way]},
             "error_y": {"symmetric": False, "array": (rows["high"] - rows["auc"]).to_numpy(), "thickness": 1,
                         "arrayminus": (rows["auc"] - rows["low"]).to_numpy()},
-            "hovertemplate": "%{x}: %{y:.4f}<extra>%{fullData.name}</extra>"})
+            "hovertemplate": f"%{{x}}: %{{y:.4f}}<extra>{title}, {way}</extra>"})
+        named.add(group)
     values = sorted(table["value"].unique())
     ticks = {"type": "log", "tickvals": values, "ticktext": [f"{value:g}" for value in values]} if logarithmic else {}
     return figure(traces, margin=MARGIN | {"t": 70}, height=360, xaxis={"title": axis, **ticks},
