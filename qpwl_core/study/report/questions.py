@@ -191,17 +191,20 @@ def budget(tables: dict) -> list[str]:
     if not len(found):
         return []
     lines = ["## The paper's own budget", "", BUDGET, "",
-             row("method", "trained", "steps", "best validation AUC", *(f"n = {n}" for n in range(1, 6)), "cell"),
-             row("---", "---", *["---:"] * 7, "---")]
+             row("method", "trained", "steps", "last loss in training", "best validation AUC",
+                 *(f"n = {n}" for n in range(1, 6)), "cell"),
+             row("---", "---", *["---:"] * 8, "---")]
     for (cell, method, whole), rows in found.groupby(["cell", "method", "whole"], sort=False):
         steps = f"{rows['step'].max():,}" + ("" if whole else " (goes on)")
-        lines.append(row(METHODS[method].title, "as the paper", steps, f"{rows['auc'].max():.4f}",
+        lines.append(row(METHODS[method].title, "as the paper", steps, f"{rows.loc[rows['step'].idxmax(), 'loss']:.5f}",
+                         f"{rows['auc'].max():.4f}",
                          *_of_cell(tested, cell), f"`{cell}`"))
         quick = tested[(tested["method"] == method) & (tested["trained"] == "quick")]
         if len(quick):
-            lines.append(row(METHODS[method].title, "quick preset, tuned", f"{quick['steps'].iloc[0]:,}", "",
+            lines.append(row(METHODS[method].title, "quick preset, tuned", f"{quick['steps'].iloc[0]:,}", "", "",
                              *_of_cell(tested, quick["cell"].iloc[0]), f"`{quick['cell'].iloc[0]}`"))
-    return [*lines, "", "AUC of verification of one split's people, who had no part. Curves: `budget.csv`.", ""]
+    return [*lines, "", "AUC of verification of one split's people, who had no part. A loss of nought says that the few "
+            "people to learn from were learned by heart. Curves: `budget.csv`.", ""]
 
 
 def _of_cell(tested, cell: str) -> list[str]:

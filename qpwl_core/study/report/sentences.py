@@ -97,14 +97,15 @@ def in_short(tables: dict) -> str:
     said = [f"first of all rows on {listed(first)}" if first else "first of all rows nowhere"]
     said += [f"behind {who}" for who in _where(found[found["difference"] <= 0])]
     parts = [f"AUC at n = 1, mean of splits: QP-WL is {'; '.join(said)}."]
-    standing = _standing(found)
-    for words, rows in (("Beyond noise it beats", standing["ahead"]),
-                        (f"It is ahead, but {DOUBTED}, of", standing["perhaps ahead"]),
-                        ("It is not told apart from", standing["level"]),
-                        (f"It is behind, but {DOUBTED},", standing["perhaps behind"]),
-                        ("Beyond noise it is behind", standing["behind"])):
-        if len(rows):
-            parts.append(f"{words} {'; '.join(_where(rows))}.")
+    beaten = found["leads"] & found["clear"]
+    if beaten.any():
+        parts.append(f"Beyond noise it beats {'; '.join(_where(found[beaten]))}.")
+    ever = found[beaten]["against"]
+    nowhere, partly = found[~found["against"].isin(ever)], found[found["against"].isin(ever) & ~beaten]
+    unbeaten = [f"{listed([METHODS[method].title for method in dict.fromkeys(nowhere['against'])])} on any set"]
+    unbeaten = (unbeaten if len(nowhere) else []) + _where(partly)
+    if unbeaten:
+        parts.append(f"It does not beat beyond noise: {'; '.join(unbeaten)}.")
     return " ".join(parts)
 
 

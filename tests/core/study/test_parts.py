@@ -343,9 +343,11 @@ def test_the_first_paragraph_says_what_is_not_beaten():
         "MP-NPL (+0.0200) beyond noise. No network at all is not beaten beyond noise by QP-WL."]
     assert in_short({"differences": found}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
-        "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It is ahead, but the "
-        "corrected test doubts it, of QP-CLS on EEG · UCI. It is not told apart from Untrained, Wasserstein on EEG · "
-        "UCI. Beyond noise it is behind Dynamic time warping on EEG · UCI.")
+        "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond "
+        "noise: Untrained, Wasserstein, QP-CLS and Dynamic time warping on any set.")
+    elsewhere = found.assign(set="gait-hapt", leads=False)
+    assert in_short({"differences": pd.concat([found, elsewhere])[lambda rows: rows["against"] == "mp-npl"]}).endswith(
+        "Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond noise: MP-NPL on Gait · HAPT.")
     assert in_short({"differences": found[found["against"] == "mp-npl"]}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows on EEG · UCI. Beyond noise it beats MP-NPL on "
         "EEG · UCI.")
