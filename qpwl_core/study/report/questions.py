@@ -203,8 +203,8 @@ def budget(tables: dict) -> list[str]:
         if len(quick):
             lines.append(row(METHODS[method].title, "quick preset, tuned", f"{quick['steps'].iloc[0]:,}", "", "",
                              *_of_cell(tested, quick["cell"].iloc[0]), f"`{quick['cell'].iloc[0]}`"))
-    return [*lines, "", "AUC of verification of one split's people, who had no part. A loss of nought says that the few "
-            "people to learn from were learned by heart. Curves: `budget.csv`.", ""]
+    return [*lines, "", "AUC of verification of one split's people, who had no part. A loss of nought says that the "
+            "few people to learn from were learned by heart. Curves: `budget.csv`.", ""]
 
 
 def _of_cell(tested, cell: str) -> list[str]:
