@@ -10,6 +10,7 @@ import streamlit as st
 from qpwl_core.common.text import counted
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
+from qpwl_core.study.report.sentences import NOISE
 from ui.results import study as results
 from ui.results.figures import differences
 from ui.shell.charts import chart, table
@@ -75,7 +76,7 @@ def _leads_shown(chosen: Chosen) -> None:
               f"AUC of QP-WL minus that of every other method at n = {chosen.n}, with 95 % intervals", found)
         splits = counted(found["splits"].max(), "split", "splits")
         st.caption(f"{plain(chosen.about['title'])}, n = {chosen.n}, {splits} of the people. Bars: 95 % intervals from "
-                   "resampling people (and splits, where there are three or more). Right of nought QP-WL leads.")
+                   f"resampling people (and splits, where there are three or more). Right of nought QP-WL leads. {NOISE}")
 
 
 def of_set(sentences: list[str], title: str) -> list[str]:
