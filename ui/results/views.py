@@ -76,7 +76,8 @@ def _leads_shown(chosen: Chosen) -> None:
               f"AUC of QP-WL minus that of every other method at n = {chosen.n}, with 95 % intervals", found)
         splits = counted(found["splits"].max(), "split", "splits")
         st.caption(f"{plain(chosen.about['title'])}, n = {chosen.n}, {splits} of the people. Bars: 95 % intervals from "
-                   f"resampling people (and splits, where there are three or more). Right of nought QP-WL leads. {NOISE}")
+                   "resampling people (and splits, where there are three or more). Right of nought QP-WL leads. "
+                   f"{NOISE}")
 
 
 def of_set(sentences: list[str], title: str) -> list[str]:
