@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 from qpwl_core.study import paper
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
-from ui.results.figures import over
+from ui.results.figures import apart, over
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
 
@@ -199,3 +199,9 @@ def test_curves_over_m_have_a_name_per_set_and_one_for_no_network():
     assert {each["name"] for each in traces if each["visible"] != "legendonly"} == {"Eye", "EEG"}
     assert all(each["legendgroup"] == each["name"] for each in traces), "a press takes or shows all that it stands for"
     assert len({each["line"]["color"] for each in traces if each["hovertemplate"].count("Eye")}) == 1
+
+
+def test_numbers_of_a_logarithmic_axis_have_room():
+    assert apart([4, 6, 8, 9, 10, 12, 14, 15, 16, 19, 32, 48, 67]) == [4, 6, 8, 12, 16, 32, 48, 67]
+    assert apart([1, 2, 4, 8, 16, 32, 64]) == [1, 2, 4, 8, 16, 32, 64]
+    assert apart([]) == []

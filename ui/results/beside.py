@@ -156,23 +156,19 @@ def papers(chosen: Chosen) -> None:
         nothing_yet("what the paper's own budget gives")
         return
     rows = found.assign(title=[METHODS[method].title for method in found["method"]])
-    left, right = st.columns([1.4, 1], gap="large")
-    with left:
-        chart(validated(rows), "results-budget", "Validation AUC over steps, a line per method", rows)
-    with right:
-        tested = chosen.rows("papers")
-        tested = tested[tested["n"] == 1].set_index(["method", "trained"])["auc"].to_dict() if len(tested) else {}
-        ends = rows.groupby("method", sort=False).agg(step=("step", "max"), auc=("auc", "max"), whole=("whole", "all"))
-        table(pd.DataFrame([{"method": METHODS[method].title,
-                             "steps": f"{row.step:,}" + ("" if row.whole else " so far"),
-                             "validation": f"{row.auc:.4f}",
-                             **{header: f"{tested[method, trained]:.4f}" if (method, trained) in tested else "–"
-                                for header, trained in (("test", "paper"), ("quick preset", "quick"))}}
-                            for method, row in ends.iterrows()]),
-              "Steps, the best validation AUC and the AUC of people to test, a row per method")
-        st.caption(f"{BUDGET} {plain(study['sets'][rows['set'].iloc[0]]['title'])}, one split: the best AUC of the "
-                   "validation people, who are few, and the AUC at n = 1 of the people to test; beside it that of the "
-                   "quick preset, tuned, on the same split.")
+    tested = chosen.rows("papers")
+    tested = tested[tested["n"] == 1].set_index(["method", "trained"])["auc"].to_dict() if len(tested) else {}
+    ends = rows.groupby("method", sort=False).agg(step=("step", "max"), auc=("auc", "max"), whole=("whole", "all"))
+    table(pd.DataFrame([{"method": METHODS[method].title, "steps": f"{row.step:,}" + ("" if row.whole else " so far"),
+                         "validation": f"{row.auc:.4f}",
+                         **{header: f"{tested[method, trained]:.4f}" if (method, trained) in tested else "–"
+                            for header, trained in (("test", "paper"), ("quick preset", "quick"))}}
+                        for method, row in ends.iterrows()]),
+          "Steps, the best validation AUC and the AUC of people to test, a row per method")
+    chart(validated(rows), "results-budget", "Validation AUC over steps, a line per method", rows)
+    st.caption(f"{BUDGET} {plain(study['sets'][rows['set'].iloc[0]]['title'])}, one split: the best AUC of the "
+               "validation people, who are few, and the AUC at n = 1 of the people to test; beside it that of the "
+               "quick preset, tuned, on the same split.")
 
 
 def tuning(chosen: Chosen) -> None:

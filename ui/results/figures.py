@@ -23,7 +23,7 @@ def differences(table, names: dict[str, str], looks: dict[str, dict]) -> go.Figu
         symbol = "circle" if looks[name]["dash"] == "solid" else "diamond-open"
         rows.append((name, pd.DataFrame([each]), {"color": looks[name]["color"], "symbol": symbol}))
     traces = [_with_interval(part, [name], name, marker) | {"showlegend": False} for name, part, marker in rows]
-    return _from_nought(traces, len(rows), "AUC of QP-WL minus AUC of the other")
+    return _from_nought(traces, len(rows), "AUC: QP-WL minus other")
 
 
 def added(table) -> go.Figure:
@@ -81,10 +81,23 @@ def over(table, axis: str, logarithmic: bool) -> go.Figure:
                         "arrayminus": (rows["auc"] - rows["low"]).to_numpy()},
             "hovertemplate": f"%{{x}}: %{{y:.4f}}<extra>{title}, {way}</extra>"})
         named.add(group)
-    values = sorted(table["value"].unique())
+    values = apart(sorted(table["value"].unique()))
     ticks = {"type": "log", "tickvals": values, "ticktext": [f"{value:g}" for value in values]} if logarithmic else {}
     return figure(traces, margin=MARGIN | {"t": 70}, height=360, xaxis={"title": axis, **ticks},
                   yaxis={"title": "AUC, n = 1"})
+
+
+def apart(values: list, ratio: float = 1.3) -> list:
+    """Those of growing values that have room beside each other on a logarithmic axis, the first among them.
+
+    >>> apart([8, 9, 10, 12, 14, 15, 32])
+    [8, 12, 32]
+    """
+    kept = values[:1]
+    for value in values[1:]:
+        if value >= ratio * kept[-1]:
+            kept.append(value)
+    return kept
 
 
 def validated(table) -> go.Figure:
