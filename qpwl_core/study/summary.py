@@ -63,7 +63,7 @@ def narrower(summary: dict[str, Any]) -> str:
         if row["method"] == METHOD:
             filters.setdefault(row["set"], {})[row["what"] in ASKED] = row.get("filters")
     said = [f"{summary['sets'][name]['title']} ({of[True]:g} instead of {of[False]:g})" for name, of in filters.items()
-            if len(of) == 2 and of[True] != of[False]]
+            if len(of) == 2 and all(of.values()) and of[True] != of[False]]
     if not said:
         return ""
     return f"M, p and people to learn from are asked of networks with fewer filters, to save time: {', '.join(said)}."

@@ -117,6 +117,7 @@ def test_pages_say_where_m_and_p_were_asked_of_narrower_networks():
     assert narrower(study).endswith(" to save time: A (64 instead of 128).")
     assert narrower(study | {"sweeps": rows[2:]}) == ""
     assert narrower({}) == ""
+    assert narrower(study | {"sweeps": [rows[0] | {"filters": None}, rows[1]]}) == "", "a file of before, or damaged"
 
 
 @pytest.mark.parametrize("variant", ["points", "try-x", "recipe-moon", "magic-3"])
