@@ -9,7 +9,8 @@ from qpwl_core.cli.registry import DEVICE, THREADS, argument, command, people_of
 
 
 @command(argument("--preset", choices=("quick", "smoke"), default="quick",
-                  help="quick: the real sets (an hour or two on two cores); smoke: a minute on what ships"),
+                  help="quick: the real sets (some 13 hours of one core; --list says how much is left); "
+                       "smoke: a minute on what ships"),
          argument("--parts", nargs="+", metavar="PART",
                   help="of the study: tries main added recipes points orders enough paper (all; of smoke, main)"),
          argument("--sets", nargs="+", metavar="SET", help="instead of those of the preset"),
@@ -39,7 +40,8 @@ def study(args):
     from qpwl_core.study.shipping import ship
 
     parts = ("tries",) if args.tune else tuple(args.parts or ()) or None
-    cells, failures = planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants), []
+    plan = lambda: planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants)
+    cells, failures = plan(), []
     if args.variants:
         for cell in cells:
             _ = cell.config                                  # says what is wrong with a variant
@@ -48,11 +50,11 @@ def study(args):
         return
     if not args.report_only:
         try:
-            failures = _run(cells, args)
+            failures = _run(plan, args)
         except KeyboardInterrupt:
             print("qpwl_core: stopped; to go on where it stopped, give the same command again", file=sys.stderr)
             raise
-    cells = planned(args.preset, parts, args.sets, args.methods, args.seeds, args.variants)    # as they are tuned now
+    cells = plan()                                           # as they are tuned now
     there = [cell for cell in cells if record_path(cell.name, args.out).exists() or folder_of(cell, args.out).is_dir()]
     if any(not cell.variant for cell in there) and not args.no_report:
         for path in write_report(there, Path(args.out), _command(args), args.results):
@@ -67,16 +69,16 @@ def study(args):
         raise ValueError(f"{len(failures)} of {len(cells)} cells failed: {'; '.join(failures)}")
 
 
-def _run(cells, args) -> list[str]:
-    """Make the cells: the tries first, since what they choose is what the others train with."""
+def _run(plan, args) -> list[str]:
+    """Make the cells of a plan: the tries first, since they say which go on, and these what the others train with."""
     from qpwl_core.study.cells import drop_outdated
-    from qpwl_core.study.plan import settle
+    from qpwl_core.study.plan import settle, stage_of
     from qpwl_core.study.runner import run
     from qpwl_core.study.shipping import first_that_ship
 
     failures = []
-    for stage in ([cell for cell in cells if cell.variant.startswith("try-")],
-                  [cell for cell in cells if not cell.variant.startswith("try-")]):
+    for number in range(3):
+        stage = [cell for cell in plan() if stage_of(cell) == number]        # finals are known once tries are judged
         if args.replace:
             for name in drop_outdated(stage, args.out):
                 print(f"{name}: its settings are others now, it is made anew")

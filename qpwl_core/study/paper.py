@@ -110,10 +110,10 @@ OUR_BUDGET = (
     "one-cycle schedule; the multi-class form of the Wasserstein loss, and p = 2 where the search found it better; in "
     "every loss on pairs each of a pair is the anchor once; a tenth of the electrodes hidden from each EEG of a batch. "
     "People and draws are split anew for each seed, where the paper has one split. Where a set was tuned alike for all "
-    "methods (the report says where), each has the settings that won its own seven tries, on a split never tested "
-    "on; its people are tested in other splits, so that figures may still be a little too good. Elsewhere all methods "
-    "have the network, batches and steps of the preset, which was searched on splits of the same sets "
-    "(scripts/SEARCH.md) mostly by the figures of QP-WL: what suits it best may not suit the others best.")
+    "methods (the report says where), each has the settings that won its own tries, on splits never tested on; their "
+    "people are tested in other splits, so that figures may still be a little too good. Elsewhere all methods have "
+    "the network, batches and steps of the preset, which was searched on splits of the same sets (scripts/SEARCH.md) "
+    "mostly by the figures of QP-WL: what suits it best may not suit the others best.")
 
 
 def differs(name: str) -> str:

@@ -19,16 +19,21 @@ from qpwl_core.study.variants import (
     SPACE,
     STEPS,
     TRIES,
+    Scores,
     choose,
     choose_preset,
+    finalists,
     is_tuned,
     score_of_try,
+    send_on,
 )
 
 FEW = range(3)                            # splits of the questions beside the main table
 SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
           "signature-susig": 6}           # of the main table: ten where nothing is said
-TUNED_ON: dict[str, int] = {}             # splits of the tuning: one where nothing is said
+FIRST = 1000                              # the split that all tries are judged on; no split of the tuning is tested on
+# More splits, for the finalists: where one split judges a dozen people, who differ more than tries do.
+AGAIN = {"eye-gazecom": (1001, 1002), "eeg-uci": (1001, 1002), "gait-hapt": (1001, 1002)}
 PEOPLE = {"eeg-uci": (4, 6, 9, 12), "gait-hapt": (4, 6, 9, 12), "gait-ipol": (8, 16, 32, 48),
           "eye-gazecom": (6, 10, 15)}
 BUDGET = "eeg-uci"                        # where the paper's own budget is spent once
@@ -42,9 +47,9 @@ def splits_of(name: str) -> int:
     return SPLITS.get(name, 10)
 
 
-def tuning_splits(name: str) -> range:
-    """The splits that tries learn and are judged on: none of them is tested on."""
-    return range(1000, 1000 + TUNED_ON.get(name, 1))
+def tuning_splits(name: str) -> tuple[int, ...]:
+    """The splits that tries learn and are judged on, of which the first is for all of them: none is tested on."""
+    return FIRST, *AGAIN.get(name, ())
 
 
 def main(preset: str, names: tuple[str, ...], methods=None, seeds=None) -> list[Cell]:
@@ -54,11 +59,14 @@ def main(preset: str, names: tuple[str, ...], methods=None, seeds=None) -> list[
 
 
 def tries(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
-    """The same number of tries of every method, on splits that are not tested on."""
+    """The same number of tries of every method, and those that go on, once it is known which."""
     for name in names:
+        methods = PRESETS[preset].methods or SETS[name].methods
         if SETS[name].domain in SPACE:
-            yield from (Cell(name, method, seed, preset, f"try-{number}") for seed in tuning_splits(name)
-                        for method in (PRESETS[preset].methods or SETS[name].methods) for number in range(TRIES))
+            yield from (Cell(name, method, FIRST, preset, f"try-{number}")
+                        for method in methods for number in range(TRIES))
+            yield from (Cell(name, method, seed, preset, f"try-{number}") for seed in AGAIN.get(name, ())
+                        for method in methods for number in finalists(name, method))
 
 
 def added(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
@@ -155,35 +163,54 @@ def part_of(cell: Cell) -> str:
         kind, kind)
 
 
+def stage_of(cell: Cell) -> int:
+    """When a cell can be made: tries first; then those of them that go on; then what trains with what they chose."""
+    return 2 if part_of(cell) != "tries" else 0 if cell.seed == FIRST else 1
+
+
 def settle(out) -> list[str]:
     """Write down what the tries chose, for every set all of whose tries are there. -> the sets that are tuned
 
-    Where all sets of a domain are, its quick preset follows: by method the try that is best in the mean of the sets.
+    Before, which tries go on to more splits, for every method that has all tries of the first. Where all sets of a
+    domain are tuned, its quick preset follows, by the same rule over the splits of all of them.
     """
-    found = {name: tried(name, out) for name in SETS if SETS[name].domain in SPACE and not SETS[name].simulated}
-    for name, scores in found.items():
-        if scores:
-            choose(name, scores, SETS[name].domain)
+    found = {}
+    for name in SETS:
+        domain = SETS[name].domain
+        if domain not in SPACE or SETS[name].simulated:
+            continue
+        if name in AGAIN:
+            scores = _scores(name, out)
+            whole = {method for method, number in scores
+                     if sum(who == method and FIRST in scores[who, k] for who, k in scores) == TRIES}
+            send_on(name, {key: of_splits for key, of_splits in scores.items() if key[0] in whole}, FIRST)
+        found[name] = tried(name, out)
+        if found[name]:
+            choose(name, found[name], domain)
     for domain in SPACE:
         of_domain = {name: scores for name, scores in found.items() if SETS[name].domain == domain}
         if of_domain and all(of_domain.values()):            # simplified data speak for what needs them alone
-            choose_preset(domain, [{key: score for key, score in scores.items()
+            choose_preset(domain, [{key: of_splits for key, of_splits in scores.items()
                                     if SETS[name].fixed == (METHODS[key[0]].network == "jaeger")}
                                    for name, scores in of_domain.items()])
     return [name for name in SETS if is_tuned(name)]
 
 
-def tried(name: str, out) -> dict[tuple[str, int], float]:
-    """Mean score over splits by method and try; nothing until all tries of the set are there."""
-    cells = list(tries("quick", (name,)))
-    if not all(record_path(cell.name, out).exists() for cell in cells):
-        return {}
-    scores: dict[tuple[str, int], list[float]] = {}
-    for cell in cells:
-        record = read_record(record_path(cell.name, out))
-        found = score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain)
-        scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), []).append(found)
-    return {key: sum(found) / len(found) for key, found in scores.items()}
+def tried(name: str, out) -> Scores:
+    """What the tries of a set were judged, on each split; nothing until all of them are there."""
+    scores = _scores(name, out)
+    return scores if sum(map(len, scores.values())) == len(list(tries("quick", (name,)))) else {}
+
+
+def _scores(name: str, out) -> Scores:
+    """What the tries that are there were judged."""
+    scores: Scores = {}
+    for cell in tries("quick", (name,)):
+        if (path := record_path(cell.name, out)).exists():
+            record = read_record(path)
+            score = score_of_try(record["results"], record.get("of_sets", {}), SETS[name].domain)
+            scores.setdefault((cell.method, int(cell.variant.removeprefix("try-"))), {})[cell.seed] = score
+    return scores
 
 
 def listing(cells: list[Cell], out) -> list[dict]:

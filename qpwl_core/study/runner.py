@@ -8,6 +8,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from pathlib import Path
 
 from qpwl_core.study.cells import is_whole, make_cell, run_of
@@ -34,7 +35,7 @@ def run(cells: list[Cell], out, data, jobs: int | None = None, threads: int | No
     jobs = min(jobs or cpu_count(), max(1, len(missing)))
     threads = threads or (1 if dask else max(1, cpu_count() // jobs))
     failures = []
-    with _quiet_interrupt(), _cluster(dask), Watch(cells, missing, out) as watch:
+    with _quiet_interrupt(), _quiet_workers(), _cluster(dask), Watch(cells, missing, out) as watch:
         # cells that are there go through, too: their scores may be of an older form
         results = Parallel(-1 if dask else jobs, return_as="generator_unordered", batch_size=1)(
             delayed(make_cell)(cell, out, data, threads, cell.name in folders) for cell in cells)
@@ -67,6 +68,14 @@ def _quiet_interrupt():
             signal.signal(signal.SIGINT, handler)
         if not stopped.is_set():                 # else a thread may still end later
             threading.excepthook = print_error
+
+
+@contextlib.contextmanager
+def _quiet_workers():
+    """joblib replaces a worker whose memory has grown, which loses nothing, and warns each time that it does."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
+        yield
 
 
 @contextlib.contextmanager

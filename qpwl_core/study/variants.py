@@ -2,10 +2,13 @@
 
 Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the next
 drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included,
-the last the preset with twice as many filters, which helped every method in the search before (scripts/SEARCH.md);
-what a method does not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are
-judged on splits that the study never tests on (`plan.tuning_splits`): by the mean AUC at n = 1 of the people that those
-splits do not train on, and where people are imitated by how well forgers and others are told apart (`score_of_try`).
+the last the preset with one thing changed that mattered in the search before (scripts/SEARCH.md): twice as many
+filters or, on the eye, whose trainings that would make three times as long, another learning rate. What a method does
+not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are judged on splits
+that the study never tests on (`plan.tuning_splits`): by the AUC at n = 1 of the people that those splits do not train
+on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). A try replaces the
+preset where it is better on every split of the tuning: one of a dozen people says little, so that where sets are small,
+the best of those that were better on the first are judged on more (`FINALISTS`).
 What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody. What
 won is written down by set, for the study (`tuned.json`), and by domain, for everybody's quick preset
 (`models/presets.json`).
@@ -26,6 +29,8 @@ from qpwl_core.models import config
 
 DRAWN = 5                # tries that are drawn
 TRIES = DRAWN + 2
+SLOWER = {"eye": 0.4}    # times the preset's learning rate, in the last try of these domains
+FINALISTS = 3            # tries of each method, the preset among them, that go on to more splits at most
 ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
 # What M, p and people to learn from do is asked of QP-WL with so many filters, fewer than what was tuned, on the sets
@@ -33,6 +38,7 @@ CHOSEN = Path(__file__).with_name("tuned.json")
 NARROW = {"eye-gazecom": 32, "gait-ipol": 32}
 
 Choices = tuple[Any, ...]
+Scores = dict[tuple[str, int], dict[Any, float]]     # by method and try, on each split
 LOGARITHMIC = {"learning_rate": (5e-4, 5e-3), "penalty": (1e-6, 1e-2)}
 SPACE: dict[str, dict[str, Choices]] = {
     "eeg": {"layers": (1, 2, 3, 5), "filters": (32, 64), "p": (1.0, 2.0), "channel_dropout": (0.0, 0.1, 0.3),
@@ -68,7 +74,9 @@ def settings_of_try(number: int, domain: str) -> dict[str, Any]:
     if number == 0:
         return {}
     if number == TRIES - 1:
-        return {"filters": 2 * config.preset("quick", domain, tuned=False).filters}
+        plain = config.preset("quick", domain, tuned=False)
+        return ({"learning_rate": SLOWER[domain] * plain.learning_rate} if domain in SLOWER else
+                {"filters": 2 * plain.filters})
     space, bounds = SPACE.get(domain, {}), np.log(list(LOGARITHMIC.values()))
     drawn = qmc.LatinHypercube(len(bounds) + len(space), rng=np.random.default_rng(0)).random(DRAWN)[number - 1]
     values = np.exp(bounds[:, 0] + drawn[:len(bounds)] * (bounds[:, 1] - bounds[:, 0]))
@@ -110,7 +118,29 @@ def chosen(set_name: str, method: str) -> dict[str, Any]:
 
 
 def is_tuned(set_name: str) -> bool:
-    return set_name in _chosen()
+    """Whether all methods of a set have their settings."""
+    known = _chosen().get(set_name, {})
+    return bool(known) and all("settings" in each for each in known.values())
+
+
+def finalists(set_name: str, method: str) -> list[int]:
+    """The tries that go on to more splits; none where the preset was best, or not all were judged on the first yet."""
+    return _chosen().get(set_name, {}).get(method, {}).get("finalists", [])
+
+
+def send_on(set_name: str, scores: Scores, split: int) -> None:
+    """Write down which tries go on to more splits: the best of those that are better than the preset here, and it.
+
+    ``scores`` of methods all of whose tries are there. Where others go on than before, what was chosen of them falls.
+    """
+    known = dict(_chosen().get(set_name, {}))
+    for method in dict.fromkeys(method for method, _ in scores):
+        found = {number: of_splits[split] for (who, number), of_splits in scores.items() if who == method}
+        others = sorted((-score, number) for number, score in found.items() if score > found[0])
+        best = sorted([0, *(number for _, number in others[:FINALISTS - 1])]) if others else []
+        if known.get(method, {}).get("finalists") != best:
+            known[method] = {"finalists": best}
+    _write(_chosen() | {set_name: known})
 
 
 def measure_of_tries(domain: str) -> str:
@@ -132,33 +162,47 @@ def score_of_try(results: dict[str, Any], of_sets: dict[str, Any], domain: str) 
     return 1 - float(np.mean([(row["random_eer"] + row["skilled_eer"]) / 2 for row in plain]))
 
 
-def choose(set_name: str, scores: dict[tuple[str, int], float], domain: str) -> None:
-    """Write down what won; ``scores``: mean score by method and try, all of them. Of equals the first."""
-    known = _chosen() | {set_name: {method: {"try": number, measure_of_tries(domain): round(score, 6),
-                                             "settings": settings_of_try(number, domain)}
-                                    for method, (number, score) in best_of(scores).items()}}
+def choose(set_name: str, scores: Scores, domain: str) -> None:
+    """Write down what won, of all methods of a set all of whose tries are there."""
+    sent_on = {method: {"finalists": each["finalists"]} for method, each in _chosen().get(set_name, {}).items()
+               if "finalists" in each}
+    _write(_chosen() | {set_name: {
+        method: sent_on.get(method, {}) | {"try": number, measure_of_tries(domain): round(score, 6),
+                                           "settings": settings_of_try(number, domain)}
+        for method, (number, score) in best_of(scores).items()}})
+
+
+def _write(known: dict[str, Any]) -> None:
     if known != _chosen():                       # an installed package may lie where nobody can write
         write_whole(CHOSEN, (json.dumps(known, indent=1) + "\n").encode())
         _chosen.cache_clear()
 
 
-def choose_preset(domain: str, scores: list[dict[tuple[str, int], float]]) -> None:
-    """Write down what everybody's quick preset takes from the tries; ``scores``: one as in `choose` per set."""
-    keys = dict.fromkeys(key for each in scores for key in each)
-    means = {key: float(np.mean([each[key] for each in scores if key in each])) for key in keys}
+def choose_preset(domain: str, scores: list[Scores]) -> None:
+    """Write down what everybody's quick preset takes from the tries of all sets of a domain."""
+    merged: Scores = {}
+    for place, each in enumerate(scores):
+        for key, of_splits in each.items():
+            merged.setdefault(key, {}).update({(place, split): score for split, score in of_splits.items()})
     known = config.tuned_presets() | {domain: {method: settings_of_try(number, domain)
-                                               for method, (number, _) in best_of(means).items() if number}}
+                                               for method, (number, _) in best_of(merged).items() if number}}
     if known != config.tuned_presets():
         write_whole(config.TUNED, (json.dumps(known, indent=1) + "\n").encode())
         config.tuned_presets.cache_clear()
 
 
-def best_of(scores: dict[tuple[str, int], float]) -> dict[str, tuple[int, float]]:
-    """By method the best try and its score; of equals the first."""
+def best_of(scores: Scores) -> dict[str, tuple[int, float]]:
+    """By method the try that won, and its mean score: the best of those that are better than the preset on every split.
+
+    >>> best_of({("a", 0): {7: 0.8, 8: 0.8}, ("a", 1): {7: 0.9, 8: 0.7}, ("a", 2): {7: 0.9}, ("b", 0): {7: 0.5}})
+    {'a': (0, 0.8), 'b': (0, 0.5)}
+    """
     best: dict[str, tuple[int, float]] = {}
-    for (method, number), auc in sorted(scores.items(), key=lambda item: item[0][1]):
-        if method not in best or auc > best[method][1]:
-            best[method] = number, auc
+    for (method, number), of_splits in sorted(scores.items(), key=lambda item: item[0][1]):
+        preset, mean = scores[method, 0], float(np.mean(list(of_splits.values())))
+        better = of_splits.keys() == preset.keys() and all(of_splits[split] > preset[split] for split in preset)
+        if number == 0 or (better and mean > best[method][1]):
+            best[method] = number, mean
     return best
 
 

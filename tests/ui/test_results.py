@@ -154,15 +154,16 @@ def test_another_day_forgers_and_the_papers_budget(folder):
     assert len(figures_on(app)) == 1
 
 
-def test_tries_on_several_splits_are_averaged(folder):
+def test_tries_that_went_on_to_several_splits_are_averaged(folder):
     tries = [{"set": "gait-hapt", "method": "qp-wl", "attempt": attempt, "split": split, "auc": auc, "score": auc,
-              "chosen": attempt == 1} for split, aucs in ((1000, (0.9, 0.92)), (1001, (0.8, 0.86)))
+              "chosen": attempt == 1} for split, aucs in ((1000, (0.9, 0.92, 0.5)), (1001, (0.8, 0.86)))
              for attempt, auc in enumerate(aucs)]
     write(folder, small_study() | {"added": [{}], "tries": tries, "tuning": "Six tries."})
     app = opened()
     app.segmented_control(key="results_view").set_value("tuning").run()
-    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "0.8500", "0.8900 ✓"]
-    assert any("2 splits that are never tested on" in caption.value for caption in app.caption)
+    assert app.table[0].value.iloc[0].tolist() == ["QP-WL", "0.8500 (2)", "0.8900 (2) ✓", "0.5000"]
+    assert any("splits that are never tested on" in caption.value and "(2): went on, the mean of 2 splits" in
+               caption.value for caption in app.caption)
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '{"format": "other"}', '{"format": "qpwl-study", "version": 9}'])

@@ -9,6 +9,7 @@ from qpwl_core.models.methods import METHODS
 from qpwl_core.study.report.questions import BUDGET, OF, whose
 from qpwl_core.study.summary import narrower
 from qpwl_core.study.tables.forgers import EACH
+from qpwl_core.study.variants import DRAWN
 from ui.results.figures import added, over, validated
 from ui.results.views import Chosen
 from ui.shell.charts import chart, table
@@ -179,15 +180,18 @@ def tuning(chosen: Chosen) -> None:
         return
     st.markdown(plain(study["tuning"]))
     name = choose_set(study, list(dict.fromkeys(found["set"])))
-    rows, judged_by = [], "score" if "score" in found else "auc"   # a study of before signatures were tuned
-    for method, part in found[found["set"] == name].groupby("method", sort=False):
-        scores, won = part.groupby("attempt")[judged_by].mean(), set(part[part["chosen"]]["attempt"])
+    of_set, judged_by = found[found["set"] == name], "score" if "score" in found else "auc"   # a study of before
+    rows = []
+    for method, part in of_set.groupby("method", sort=False):
+        tried, won = part.groupby("attempt")[judged_by].agg(["mean", "size"]), set(part[part["chosen"]]["attempt"])
         rows.append({plain(study["sets"][name]["title"]): METHODS[method].title,
-                     **{f"try {number}": f"{score:.4f}" + (" ✓" if number in won else "")
-                        for number, score in scores.items()}})
-    splits = found[found["set"] == name]["split"].nunique()
+                     **{f"try {row.Index}": f"{row.mean:.4f}" + (f" ({row.size})" if row.size > 1 else "")
+                        + (" ✓" if row.Index in won else "") for row in tried.itertuples()}})
     table(pd.DataFrame(rows).fillna(""), "Score of every try, a row per method")
-    where = "a split that is" if splits == 1 else f"{splits} splits that are"
+    splits = of_set["split"].nunique()
+    where = "a split that is" if splits == 1 else "splits that are"
+    again = f" ({splits}): went on, the mean of {splits} splits." if splits > 1 else ""
     st.caption(f"{JUDGED[study['sets'][name].get('domain') == 'signature']} of people whom the try did not learn from, "
-               f"on {where} never tested on. Try 0 is the preset; the others are drawn by a seed, the same "
-               "for every method, the recipe included. ✓: chosen.")
+               f"on {where} never tested on. Try 0 is the preset, tries 1 to {DRAWN} are drawn by a seed, the recipe "
+               f"included, the last changes one thing; the same for every method.{again} ✓: chosen, better than the "
+               "preset on every split, or the preset.")

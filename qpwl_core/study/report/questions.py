@@ -6,7 +6,13 @@ import json
 
 from qpwl_core.evaluation.forgeries import KINDS
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.report.sentences import recipe_said, title, tuning_said, what_a_network_adds
+from qpwl_core.study.report.sentences import (
+    recipe_said,
+    standing,
+    title,
+    tuning_said,
+    what_a_network_adds,
+)
 from qpwl_core.study.tables.beside import means
 from qpwl_core.study.tables.forgers import ALL, EACH, RATES
 from qpwl_core.study.variants import ENROLLED
@@ -18,6 +24,7 @@ WHAT = {"points": "M, levels of the quantile layer", "p": "p, order of the dista
 STEP_NAMES = {"raw": "baseline off, standardised", "change": "and steps between samples", "whiten": "and whitened",
               "equalise": "and one loudness", "compress": "and asinh: the quick preset"}
 
+MARKS = {"behind": "▼", "perhaps behind": "▽", "level": "·", "perhaps ahead": "△", "ahead": "▲"}
 OF = {EACH: "each, their mean", ALL: "all, one line"}      # whose error rates
 
 
@@ -35,10 +42,49 @@ def ranged(auc: float, low: float, high: float) -> str:
     return f"{auc:.4f} [{low:.4f}, {high:.4f}]"
 
 
+def braced(names) -> str:
+    """Names of cells, shortly: those that differ in their last number stand together.
+
+    >>> braced(["a-qp-wl-{0,1}-p-1", "a-qp-wl-{0,1}-p-1.5", "a-qp-wl-{0,1}-narrow"])
+    '`a-qp-wl-{0,1}-p-{1,1.5}`, `a-qp-wl-{0,1}-narrow`'
+    """
+    found: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        begun, _, last = name.rpartition("-")
+        alike, ending = (f"{begun}-", last) if last.replace(".", "").isdigit() else (name, "")
+        found.setdefault(alike, []).append(ending)
+    return ", ".join(f"`{alike}{{{','.join(endings)}}}`" if len(endings) > 1 else f"`{alike}{endings[0]}`"
+                     for alike, endings in found.items())
+
+
+def _each(numbers) -> str:
+    """One number, where all are the same, else all of them."""
+    return ", ".join(map(str, numbers if numbers.nunique() > 1 else numbers.iloc[:1]))
+
+
 def sections(tables: dict) -> list[str]:
     """All of them that have something to say."""
     return [*added(tables), *recipes(tables), *curves(tables), *sessions(tables), *forgeries(tables), *tuning(tables),
             *budget(tables)]
+
+
+def glance(tables: dict) -> list[str]:
+    """QP-WL against every other row on every set, in one table: by how much, and how sure that is."""
+    found = tables["differences"]
+    if not len(found):
+        return []
+    found = found[found["n"] == 1]
+    marks = {index: MARKS[how] for _, rows in found.groupby("set", sort=False)
+             for how, part in standing(rows).items() for index in part.index}
+    found = found.assign(said=[f"{row.difference:+.4f} {marks[row.Index]}" for row in found.itertuples()])
+    names = list(dict.fromkeys(found["set"]))
+    heads = [f"{title(name)} ({_each(found[found['set'] == name]['splits'])})" for name in names]
+    lines = [row("AUC of QP-WL at n = 1, minus that of", *heads), row("---", *["---:"] * len(names))]
+    for method in (method for method in METHODS if (found["against"] == method).any()):
+        by = found[found["against"] == method].set_index("set")["said"]
+        lines.append(row(METHODS[method].title, *(by.get(name, "") for name in names)))
+    return [*lines, "", "In brackets the splits. ▲ ahead and ▼ behind beyond noise; △ and ▽ the interval says so, and "
+            "the corrected test doubts it; · not told apart."]
 
 
 def added(tables: dict) -> list[str]:
@@ -96,7 +142,7 @@ def curves(tables: dict) -> list[str]:
                 how += f", {'trained anew' if trained == 'anew' else 'one model'}, {part['filters'].iloc[0]:g} filters"
             lines.append(row(title(name), how,
                              *(ranged(*by.loc[v, ["auc", "low", "high"]]) if v in by.index else "" for v in values),
-                             part["splits"].min(), f"`{part['cells'].iloc[0]}`"))
+                             _each(part["splits"]), braced(part["cells"])))
         lines.append("")
     return lines
 
@@ -134,7 +180,7 @@ def forgeries(tables: dict) -> list[str]:
             cells = found[found["method"] == method]["cell"].unique()
             lines.append(row(METHODS[method].title, enrolled, "yes" if normalised else "no",
                              *(_three(by.loc[of]) if of in by.index else "" for of in parts), rows["splits"].min(),
-                             f"`{cells[0]}`" + (" …" if len(cells) > 1 else "")))
+                             braced(cells)))
         lines += ["", "Every split: `forgeries.csv`.", ""]
     return [*lines, *_forgers(tables)] if lines else []
 
@@ -171,18 +217,25 @@ def tuning(tables: dict) -> list[str]:
     found, lines = tables["tries"], ["## Tuning, alike for all", "", tuning_said(tables), ""]
     if not len(found):
         return lines
-    lines += [row("set", "method", "tries", "splits", "the preset", "all tries", "chosen",
-                  "what it changes"), row("---", "---", "---:", "---:", "---:", "---", "---:", "---")]
+    lines += [row("set", "method", "tries, in their order, on the first split", "went on, mean of splits", "splits",
+                  "chosen", "what it changes"), row("---", "---", "---", "---", "---:", "---", "---")]
     for (name, method), rows in found.groupby(["set", "method"], sort=False):
-        scores = rows.groupby("attempt")["score"].mean()                     # in the order of tries
+        first = rows[rows["split"] == rows["split"].min()].set_index("attempt")["score"].sort_index()
+        splits = rows[rows["attempt"] == 0]["split"].nunique()
+        again = rows[rows["attempt"].isin(rows[rows["split"] != rows["split"].min()]["attempt"])]
+        again = again.groupby("attempt")["score"].mean()
         won = rows[rows["chosen"]]
         settings = json.loads(won["settings"].iloc[0]) if len(won) else {}
         changes = ", ".join(f"{key} {value}" for key, value in settings.items()) or ("nothing" if len(won) else "")
-        lines.append(row(title(name), METHODS[method].title, len(scores), rows["split"].nunique(),
-                         f"{scores[0]:.4f}" if 0 in scores.index else "",
-                         ", ".join(f"{x:.4f}" for x in scores),
-                         ", ".join(f"`{cell}`" for cell in won["cell"]) if len(won) else "not yet", changes))
+        lines.append(row(title(name), METHODS[method].title, ", ".join(f"{x:.4f}" for x in first),
+                         ", ".join(f"try {number}: {x:.4f}" for number, x in again.items()), splits,
+                         f"`{name}-{method}-{_these(sorted(won['split']))}-try-{won['attempt'].iloc[0]}`" if len(won)
+                         else "not yet", changes))
     return [*lines, "", "Every try, the losing ones too: `tries.csv`.", ""]
+
+
+def _these(splits: list[int]) -> str:
+    return str(splits[0]) if len(splits) == 1 else f"{{{','.join(map(str, splits))}}}"
 
 
 def budget(tables: dict) -> list[str]:

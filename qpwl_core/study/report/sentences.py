@@ -9,7 +9,7 @@ from qpwl_core.models.methods import METHODS
 from qpwl_core.study.plan import splits_of
 from qpwl_core.study.sets import SETS
 from qpwl_core.study.tables import REFERENCE
-from qpwl_core.study.variants import ENROLLED
+from qpwl_core.study.variants import ENROLLED, FINALISTS
 
 LEVEL = 0.00005       # of AUC: what four digits do not show is no difference
 STANDARD_ERROR = ("± is the standard error over all repeats of all splits, as in the paper over repeats; repeats of "
@@ -109,7 +109,7 @@ def in_short(tables: dict) -> str:
     return " ".join(parts)
 
 
-def _standing(rows) -> dict:
+def standing(rows) -> dict:
     """Other rows by how QP-WL stands to them: beyond noise, by the interval alone, or not told apart."""
     excluded = (rows["low"] > 0) | (rows["high"] < 0)
     sure, perhaps = rows["clear"], excluded & ~rows["clear"]
@@ -137,7 +137,7 @@ def shortfalls(tables: dict) -> list[str]:
                  "level": "not told apart from {}", "perhaps ahead": f"ahead of {{}}, but {DOUBTED}",
                  "ahead": "ahead of {} beyond noise"}
         parts = [words[how].format("every other row" if len(of) == len(rows) > 1 else _rows(of))
-                 for how, of in _standing(rows).items() if len(of)]
+                 for how, of in standing(rows).items() if len(of)]
         said.append(f"{title(name)} ({counted(rows['splits'].max(), 'split', 'splits')}): QP-WL is "
                     f"{'; '.join(parts)}.{_level_with_untrained(tables, name)}"
                     f"{against_forgers(tables, name)}")
@@ -154,7 +154,7 @@ def against_forgers(tables: dict, name: str) -> str:
         words = {"behind": "beyond noise more than {}", "perhaps behind": f"more than {{}}, but {DOUBTED}",
                  "level": "not told apart from {}", "perhaps ahead": f"fewer than {{}}, but {DOUBTED}",
                  "ahead": "beyond noise fewer than {}"}
-        parts = [words[how].format(_errors(of)) for how, of in _standing(rows).items() if len(of)]
+        parts = [words[how].format(_errors(of)) for how, of in standing(rows).items() if len(of)]
         said.append(f"against {who} QP-WL errs in {rows['eer'].iloc[0]:.1%} of cases (EER, {ENROLLED} enrolled"
                     f"{', mean of the data sets' if SETS[name].joined else ''}), {'; '.join(parts)}")
     return f" There, {', and '.join(said)}." if said else ""
@@ -207,12 +207,17 @@ def tuning_said(tables: dict) -> str:
     done, trained = tries.groupby("set", sort=False)["chosen"].any(), tries["set"].value_counts()
     whole = [title(name) for name in done.index[done]]
     part = [f"{title(name)} ({trained[name]} trainings so far)" for name in done.index[~done]]
-    said = f"Tries per method: {counts.max()}" if counts.max() == counts.min() else (
-        f"Tries per method: {counts.min()} to {counts.max()} so far")
-    return (f"{said}, the same settings for every method, on splits that are never tested on, judged by AUC at n = 1 "
-            "(signatures: 1 − the mean EER against forgers and against others, 5 enrolled, every tablet alike). "
+    splits = tries.groupby("set", sort=False)["split"].nunique()
+    again = splits[splits > 1]
+    number = f"{counts.max()}" if counts.max() == counts.min() else f"{counts.min()} to {counts.max()} so far"
+    return (f"Tries per method: {number}, the same settings for every method, on splits that are never tested on, "
+            "judged by AUC at n = 1 (signatures: 1 − the mean EER against forgers and against others, 5 enrolled, "
+            "every tablet alike). A try replaces the preset where it is better on every split of the tuning"
+            + (f"; where one split judges a dozen people ({listed(list(map(title, again.index)))}), up to "
+               f"{FINALISTS - 1} tries of each method that were better there were held against it on "
+               f"{again.max() - 1} more" if len(again) else "") + ". "
             + (f"Tuned to the end: {listed(whole)}. " if whole else "")
-            + (f"Not yet: {listed(part)}; there the preset holds as it was." if part else ""))
+            + (f"Not yet: {listed(part)}; there the preset holds as it was." if part else "")).strip()
 
 
 def recipe_said(tables: dict) -> str:

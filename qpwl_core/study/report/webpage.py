@@ -60,7 +60,8 @@ def web_page(preset: str, tables: dict, command: str) -> str:
              f'<p class="quiet">A study of {escape(paper.TITLE)}, with QP-WL Lab: {escape(PRESETS[preset].what)}. '
              f"{escape(budget(tables))}. {escape(tuning_said(tables))}</p>",
              '<div class="note"><b>Where it leads, and where it does not</b>'
-             f"{_list([in_short(tables), *shortfalls(tables), NOISE])}</div>",
+             f"{_list([in_short(tables), NOISE])}{from_markdown(questions.glance(tables))}"
+             f"{_list(shortfalls(tables))}</div>",
              f"<pre>{escape(command)}</pre>",
              "<nav>", *(f'<a href="#{place}">{escape(text)}</a>' for place, text in links.items()), "</nav>")
     for name in plain:

@@ -50,7 +50,8 @@ def compared(record: dict) -> dict[bool, dict]:
 
 def normalises(name: str, method: str, preset: str, there) -> bool:
     """Whether a method is better normalised, on the tuning split, with the settings that were chosen there."""
-    number = next((i for i in range(TRIES) if settings_of_try(i, SETS[name].domain) == chosen(name, method)), 0)
+    domain = SETS[name].domain
+    number = next((i for i in range(TRIES) if settings_of_try(i, domain) == chosen(name, method)), 0)
     tried = [there.of(Cell(name, method, seed, preset, f"try-{number}")) for seed in tuning_splits(name)]
     forms = [compared(record) for record in tried if record is not None]
     if not forms or not all(True in form for form in forms):

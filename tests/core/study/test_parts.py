@@ -21,7 +21,7 @@ from qpwl_core.study import plan, variants
 from qpwl_core.study.cells import Distances, cell_record, fewer_people
 from qpwl_core.study.record import FORMAT, VERSION, packed_wins, read_record, unpacked_wins, write_record
 from qpwl_core.study.report import questions
-from qpwl_core.study.report.sentences import in_short, shortfalls, what_a_network_adds
+from qpwl_core.study.report.sentences import in_short, shortfalls, tuning_said, what_a_network_adds
 from qpwl_core.study.sets import PRESETS, SETS, Cell
 from qpwl_core.study.summary import narrower
 from qpwl_core.study.sweeps import fewer_enrolled, swept
@@ -47,8 +47,16 @@ def test_every_method_has_the_same_tries_on_splits_that_are_never_tested_on():
     assert not {(cell.set, cell.seed) for cell in tries} & tested
     for name in PRESETS["quick"].sets:
         of_set = [cell for cell in tries if cell.set == name]
-        counts = {method: sum(cell.method == method for cell in of_set) for method in SETS[name].methods}
-        assert set(counts.values()) == {variants.TRIES * len(plan.tuning_splits(name))}
+        counts = {method: sum((cell.method, cell.seed) == (method, plan.FIRST) for cell in of_set)
+                  for method in SETS[name].methods}
+        assert set(counts.values()) == {variants.TRIES}
+        assert {cell.seed for cell in of_set} == set(plan.tuning_splits(name))
+        for method in SETS[name].methods:
+            sent_on = variants.finalists(name, method)
+            assert sent_on == [] or (0 in sent_on and 2 <= len(sent_on) <= variants.FINALISTS), "the preset with them"
+            again = [(cell.seed, int(cell.variant[-1])) for cell in of_set
+                     if cell.method == method and cell.seed != plan.FIRST]
+            assert again == [(seed, number) for seed in plan.AGAIN.get(name, ()) for number in sent_on]
 
 
 @pytest.mark.parametrize("domain", variants.SPACE)
@@ -56,7 +64,9 @@ def test_tries_begin_with_the_preset_and_are_drawn_from_the_space(domain):
     assert variants.settings_of_try(0, domain) == {}
     drawn = [variants.settings_of_try(number, domain) for number in range(1, variants.DRAWN + 1)]
     assert len({json.dumps(each) for each in drawn}) == variants.DRAWN
-    assert variants.settings_of_try(6, domain) == {"filters": 2 * preset("quick", domain, tuned=False).filters}
+    plain = preset("quick", domain, tuned=False)
+    assert variants.settings_of_try(6, domain) == (
+        {"learning_rate": 0.4 * plain.learning_rate} if domain == "eye" else {"filters": 2 * plain.filters})
     for settings in drawn:
         for name, choices in variants.SPACE[domain].items():
             assert settings[name] in choices
@@ -150,8 +160,8 @@ def untuned(tmp_path, monkeypatch):
 
 def test_what_wins_is_written_down_and_holds_for_the_main_table_alone(untuned):
     before = Cell("eeg-uci", "qp-wl", 0).config
-    scores = {(method, number): 0.9 for method in ("qp-wl", "qp-npl") for number in range(6)}
-    variants.choose("eeg-uci", scores | {("qp-wl", 4): 0.95}, "eeg")
+    scores = {(method, number): {1000: 0.9} for method in ("qp-wl", "qp-npl") for number in range(6)}
+    variants.choose("eeg-uci", scores | {("qp-wl", 4): {1000: 0.95}}, "eeg")
     after, settings = Cell("eeg-uci", "qp-wl", 0).config, variants.settings_of_try(4, "eeg")
     assert after.learning_rate == settings["learning_rate"] != before.learning_rate
     assert after.recipe["whiten"] == settings["recipe.whiten"]
@@ -187,22 +197,97 @@ def test_signatures_are_tuned_against_forgers_too(untuned):
     assert config.tuned_presets() == {"signature": {"qp-wl": variants.settings_of_try(3, "signature")}}
 
 
-def test_the_quick_preset_follows_the_tries_of_all_sets_of_its_domain(untuned):
-    def keep(name, best):
-        for cell in plan.tries("quick", (name,)):
-            won = cell.method == "qp-npl" and int(cell.variant[-1]) in best
-            auc = 0.9 + (0.01 * best[int(cell.variant[-1])] if won else 0)
-            write_record(plan.record_path(cell.name, untuned), {
-                "format": FORMAT, "version": VERSION, "config": {}, "results": {"verification": {"1": {"auc": auc}}}})
+def keep(name, out, auc_of):
+    """Records of all tries that are known of a set, with an AUC by method, try and split."""
+    for cell in plan.tries("quick", (name,)):
+        auc = auc_of(cell.method, int(cell.variant[-1]), cell.seed)
+        write_record(plan.record_path(cell.name, out), {
+            "format": FORMAT, "version": VERSION, "config": {}, "results": {"verification": {"1": {"auc": auc}}}})
 
-    keep("gait-hapt", {2: 3, 4: 4})
-    assert plan.settle(untuned) == ["gait-hapt"]
+
+def test_the_quick_preset_follows_the_tries_of_all_sets_of_its_domain(untuned):
+    def won(best):
+        return lambda method, number, _: 0.9 + 0.01 * (best.get(number, 0) if method == "qp-npl" else 0)
+
+    for _ in range(2):                                                # the second time for those that go on
+        keep("gait-hapt", untuned, won({2: 3, 4: 4}))
+        tuned = plan.settle(untuned)
+    assert tuned == ["gait-hapt"]
     assert preset("quick", "gait", method="qp-npl") == preset("quick", "gait", tuned=False, method="qp-npl")
-    keep("gait-ipol", {2: 3, 5: 4})
+    keep("gait-ipol", untuned, won({2: 3, 5: 4}))
     assert plan.settle(untuned) == ["gait-ipol", "gait-hapt"]
     assert variants.chosen("gait-hapt", "qp-npl") == variants.settings_of_try(4, "gait")
+    assert variants.chosen("gait-ipol", "qp-npl") == variants.settings_of_try(5, "gait"), "which HAPT did not send on"
     assert config.tuned_presets() == {"gait": {"qp-npl": variants.settings_of_try(2, "gait")}}
     assert preset("quick", "gait", method="qp-npl").layers == variants.settings_of_try(2, "gait")["layers"]
+
+
+def test_of_few_people_what_is_better_than_the_preset_is_judged_again(untuned):
+    """One split says who goes on; who is better than the preset on every split wins, and until then nothing does."""
+    first, again = {1: 0.97, 2: 0.95, 5: 0.96, 6: 0.93}, {1: 0.80, 5: 0.92}
+
+    def auc_of(method, number, split):
+        return 0.9 if method == "mp-npl" else (first if split == plan.FIRST else again).get(number, 0.9)
+
+    whole = len(list(plan.tries("quick", ("eeg-uci",))))
+    keep("eeg-uci", untuned, auc_of)
+    last = plan.record_path("eeg-uci-dtw-1000-try-6", untuned)
+    held = last.read_bytes()
+    last.unlink()
+    assert plan.settle(untuned) == []
+    assert variants.finalists("eeg-uci", "qp-wl") == [0, 1, 5], "the two best"
+    assert variants.finalists("eeg-uci", "dtw") == [], "not all of its tries are there"
+    last.write_bytes(held)
+    assert plan.settle(untuned) == []
+    assert variants.finalists("eeg-uci", "dtw") == [0, 1, 5]
+    assert variants.finalists("eeg-uci", "mp-npl") == [], "none was better than the preset"
+    assert variants.chosen("eeg-uci", "qp-wl") == {}
+    finals = [cell for cell in plan.tries("quick", ("eeg-uci",)) if cell.seed != plan.FIRST]
+    assert len(finals) == 2 * 3 * (len(SETS["eeg-uci"].methods) - 1)
+    assert len(list(plan.tries("quick", ("eeg-uci",)))) == whole + len(finals)
+    assert [plan.stage_of(cell) for cell in (Cell("eeg-uci", "qp-wl", 1000, variant="try-0"), finals[0],
+                                             Cell("eeg-uci", "qp-wl", 0))] == [0, 1, 2]
+    keep("eeg-uci", untuned, auc_of)
+    assert plan.settle(untuned) == ["eeg-uci"]
+    assert variants.chosen("eeg-uci", "qp-wl") == variants.settings_of_try(5, "eeg"), "1 was best on the first alone"
+    assert variants.chosen("eeg-uci", "mp-npl") == {}
+    kept = json.loads((untuned / "tuned.json").read_text())["eeg-uci"]["qp-wl"]
+    assert (kept["try"], kept["finalists"]) == (5, [0, 1, 5])
+    assert kept["auc"] == pytest.approx((0.96 + 0.92 + 0.92) / 3)
+    before = (untuned / "tuned.json").read_bytes()
+    assert plan.settle(untuned) == ["eeg-uci"]
+    assert (untuned / "tuned.json").read_bytes() == before
+    keep("eeg-uci", untuned, lambda method, number, split: auc_of(method, number, split) + 0.1 * (number == 6))
+    assert plan.settle(untuned) == [], "others go on now"
+    assert variants.finalists("eeg-uci", "qp-wl") == [0, 1, 6]
+
+
+def test_tuning_is_said_as_it_was_done():
+    """How many tries, who went on, and the names of the cells that every figure is of."""
+    tries = [{"set": name, "method": "qp-wl", "attempt": number, "split": split, "score": score, "cell": "",
+              "auc": score, "chosen": number == 1, "settings": json.dumps({"p": 2.0} if number == 1 else {})}
+             for name, of_splits in (("eeg-uci", {1000: {0: .9, 1: .8, 2: .7}, 1001: {0: .9, 1: .95}}),
+                                     ("gait-ipol", {1000: {0: .5, 1: .6, 2: .4}}))
+             for split, scores in of_splits.items() for number, score in scores.items()]
+    tables = {"tries": pd.DataFrame(tries)}
+    said = tuning_said(tables)
+    assert said.startswith("Tries per method: 3, the same settings for every method")
+    assert "where one split judges a dozen people (EEG · UCI)" in said.lower().replace("eeg · uci", "EEG · UCI")
+    assert said.endswith("Tuned to the end: EEG · UCI and Gait · IPOL.")
+    assert "a dozen" not in tuning_said({"tries": tables["tries"][lambda rows: rows["split"] == 1000]})
+    lines = questions.tuning(tables)
+    assert ("| EEG · UCI | QP-WL | 0.9000, 0.8000, 0.7000 | try 0: 0.9000, try 1: 0.8750 | 2 | "
+            "`eeg-uci-qp-wl-{1000,1001}-try-1` | p 2.0 |") in lines
+    assert "| Gait · IPOL | QP-WL | 0.5000, 0.6000, 0.4000 |  | 1 | `gait-ipol-qp-wl-1000-try-1` | p 2.0 |" in lines
+
+
+def test_a_row_over_p_names_the_cells_of_all_its_figures():
+    rows = [{"what": "p", "set": "eeg-uci", "method": "qp-wl", "value": value, "trained": "anew", "filters": 64.0,
+             "auc": .9, "low": .8, "high": 1., "splits": splits, "cells": cells}
+            for value, splits, cells in ((1, 3, "eeg-uci-qp-wl-{0,1,2}"), (2, 3, "eeg-uci-qp-wl-{0,1,2}-p-2"),
+                                         (3, 2, "eeg-uci-qp-wl-{0,1,2}-p-3"))]
+    line = questions.curves({"sweeps": pd.DataFrame(rows)})[6]
+    assert line.endswith("| 3, 3, 2 | `eeg-uci-qp-wl-{0,1,2}`, `eeg-uci-qp-wl-{0,1,2}-p-{2,3}` |")
 
 
 def test_the_list_counts_cells_and_minutes(tmp_path, capsys):
@@ -346,6 +431,10 @@ def test_the_first_paragraph_says_what_is_not_beaten():
         "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
         "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond "
         "noise: Untrained, Wasserstein, QP-CLS and Dynamic time warping on any set.")
+    assert questions.glance({"differences": found})[:6] == [
+        "| AUC of QP-WL at n = 1, minus that of | EEG · UCI (6) |", "| --- | ---: |", "| MP-NPL | +0.0200 ▲ |",
+        "| QP-CLS | +0.0300 △ |", "| Untrained, Wasserstein | -0.0010 · |", "| Dynamic time warping | -0.0200 ▼ |"]
+    assert questions.glance({"differences": found[:0]}) == []
     elsewhere = found.assign(set="gait-hapt", leads=False)
     assert in_short({"differences": pd.concat([found, elsewhere])[lambda rows: rows["against"] == "mp-npl"]}).endswith(
         "Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond noise: MP-NPL on Gait · HAPT.")
