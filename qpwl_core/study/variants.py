@@ -6,9 +6,9 @@ the last the preset with one thing changed that mattered in the search before (s
 filters or, on the eye, whose trainings that would make three times as long, another learning rate. What a method does
 not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are judged on splits
 that the study never tests on (`plan.tuning_splits`): by the AUC at n = 1 of the people that those splits do not train
-on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). A try replaces the
-preset where it is better on every split of the tuning: one of a dozen people says little, so that where sets are small,
-the best of those that were better on the first are judged on more (`FINALISTS`).
+on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). One split of a dozen
+people says little: where sets are small, the best tries of those that were better than the preset on the first are
+judged on more (`FINALISTS`), and a try replaces the preset where it is better by more than one standard error.
 What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody. What
 won is written down by set, for the study (`tuned.json`), and by domain, for everybody's quick preset
 (`models/presets.json`).
@@ -192,7 +192,10 @@ def choose_preset(domain: str, scores: list[Scores]) -> None:
 
 
 def best_of(scores: Scores) -> dict[str, tuple[int, float]]:
-    """By method the try that won, and its mean score: the best of those that are better than the preset on every split.
+    """By method the try that won, and its mean score: the best of those that are surely better than the preset.
+
+    That is by more than one standard error of the differences over splits, the rule of Breiman et al. (1984); of a
+    single split, by any amount. Of equals the first.
 
     >>> best_of({("a", 0): {7: 0.8, 8: 0.8}, ("a", 1): {7: 0.9, 8: 0.7}, ("a", 2): {7: 0.9}, ("b", 0): {7: 0.5}})
     {'a': (0, 0.8), 'b': (0, 0.5)}
@@ -200,10 +203,20 @@ def best_of(scores: Scores) -> dict[str, tuple[int, float]]:
     best: dict[str, tuple[int, float]] = {}
     for (method, number), of_splits in sorted(scores.items(), key=lambda item: item[0][1]):
         preset, mean = scores[method, 0], float(np.mean(list(of_splits.values())))
-        better = of_splits.keys() == preset.keys() and all(of_splits[split] > preset[split] for split in preset)
-        if number == 0 or (better and mean > best[method][1]):
+        if number == 0 or (of_splits.keys() == preset.keys() and mean > best[method][1]
+                           and surely_better([of_splits[split] - preset[split] for split in preset])):
             best[method] = number, mean
     return best
+
+
+def surely_better(differences: list[float]) -> bool:
+    """Whether their mean is above one standard error of itself; of a single one, above nought.
+
+    >>> surely_better([0.1]), surely_better([0.1, 0.2]), surely_better([0.1, -0.1, 0.1]), surely_better([0.0])
+    (True, True, False, False)
+    """
+    error = np.std(differences, ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
+    return bool(np.mean(differences) > error)
 
 
 @cache

@@ -212,10 +212,11 @@ def tuning_said(tables: dict) -> str:
     number = f"{counts.max()}" if counts.max() == counts.min() else f"{counts.min()} to {counts.max()} so far"
     return (f"Tries per method: {number}, the same settings for every method, on splits that are never tested on, "
             "judged by AUC at n = 1 (signatures: 1 − the mean EER against forgers and against others, 5 enrolled, "
-            "every tablet alike). A try replaces the preset where it is better on every split of the tuning"
-            + (f"; where one split judges a dozen people ({listed(list(map(title, again.index)))}), up to "
-               f"{FINALISTS - 1} tries of each method that were better there were held against it on "
-               f"{again.max() - 1} more" if len(again) else "") + ". "
+            "every tablet alike)."
+            + (f" Where one split judges a dozen people ({listed(list(map(title, again.index)))}), up to "
+               f"{FINALISTS - 1} tries of each method that were better there than the preset were held against it on "
+               f"{again.max() - 1} more splits, and replace it where they are better by more than one standard error; "
+               "elsewhere the best try replaces it." if len(again) else " The best try replaces the preset.") + " "
             + (f"Tuned to the end: {listed(whole)}. " if whole else "")
             + (f"Not yet: {listed(part)}; there the preset holds as it was." if part else "")).strip()
 
