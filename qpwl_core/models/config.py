@@ -135,7 +135,7 @@ QUICK: dict[str, dict[str, Any]] = {
             "learning_rate": 5e-3, "iterations": 1200, "validate_every": 100, "recipe": {"fine": True}},
     "gait": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "p": 2.0, "pairs": 48, "iterations": 300,
              "recipe": {"seconds": 5.0, "keep": 4}},
-    "eeg": {"batch_norm": True, "filters": 64, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
+    "eeg": {"batch_norm": True, "filters": 128, "layers": 2, "pairs": 16, "iterations": 400, "channel_dropout": 0.1,
             "recipe": {"change": True, "whiten": True, "equalise": True, "compress": 1.0}},
     "signature": {"batch_norm": True, "filters": 64, "layers": 5, "stride": 2, "crop": 4.0, "p": 2.0, "pairs": 24,
                   "iterations": 400, "validate_every": 100, "learning_rate": 1e-3, "validation": 0.1, "forgeries": 1,

@@ -33,7 +33,7 @@ SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
           "signature-susig": 6}           # of the main table: ten where nothing is said
 FIRST = 1000                              # the split that all tries are judged on; no split of the tuning is tested on
 # More splits, for the finalists: where one split judges a dozen people, who differ more than tries do.
-AGAIN = {"eye-gazecom": (1001, 1002), "eeg-uci": (1001, 1002), "gait-hapt": (1001, 1002)}
+AGAIN = dict.fromkeys(("eye-gazecom", "eeg-uci", "gait-hapt"), tuple(range(1001, 1006)))
 PEOPLE = {"eeg-uci": (4, 6, 9, 12), "gait-hapt": (4, 6, 9, 12), "gait-ipol": (8, 16, 32, 48),
           "eye-gazecom": (6, 10, 15)}
 BUDGET = "eeg-uci"                        # where the paper's own budget is spent once

@@ -3,12 +3,12 @@
 Settings are tuned alike for all: per set and method `TRIES` tries, the first one the quick preset as it is, the next
 drawn once by a seed (a Latin hypercube) from a space that is the same for every method of a domain, recipe included,
 the last the preset with one thing changed that mattered in the search before (scripts/SEARCH.md): twice as many
-filters or, on the eye, whose trainings that would make three times as long, another learning rate. What a method does
-not have (p of a cosine, layers where there is no network) does not matter to it. Tries learn and are judged on splits
+filters, or what the preset was before it was last changed (`LAST`). What a method does not have (p of a cosine, layers
+where there is no network) does not matter to it. Tries learn and are judged on splits
 that the study never tests on (`plan.tuning_splits`): by the AUC at n = 1 of the people that those splits do not train
 on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). One split of a dozen
 people says little: where sets are small, the best tries of those that were better than the preset on the first are
-judged on more (`FINALISTS`), and a try replaces the preset where it is better by more than one standard error.
+judged on five more (`FINALISTS`), and a try replaces the preset where it is better by more than one standard error.
 What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody. What
 won is written down by set, for the study (`tuned.json`), and by domain, for everybody's quick preset
 (`models/presets.json`).
@@ -29,7 +29,7 @@ from qpwl_core.models import config
 
 DRAWN = 5                # tries that are drawn
 TRIES = DRAWN + 2
-SLOWER = {"eye": 0.4}    # times the preset's learning rate, in the last try of these domains
+LAST = {"eye": ("learning_rate", 0.4), "eeg": ("filters", 0.5)}    # what the last try changes, and by what factor
 FINALISTS = 3            # tries of each method, the preset among them, that go on to more splits at most
 ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
@@ -74,9 +74,9 @@ def settings_of_try(number: int, domain: str) -> dict[str, Any]:
     if number == 0:
         return {}
     if number == TRIES - 1:
-        plain = config.preset("quick", domain, tuned=False)
-        return ({"learning_rate": SLOWER[domain] * plain.learning_rate} if domain in SLOWER else
-                {"filters": 2 * plain.filters})
+        name, factor = LAST.get(domain, ("filters", 2))
+        value = getattr(config.preset("quick", domain, tuned=False), name)
+        return {name: type(value)(factor * value)}
     space, bounds = SPACE.get(domain, {}), np.log(list(LOGARITHMIC.values()))
     drawn = qmc.LatinHypercube(len(bounds) + len(space), rng=np.random.default_rng(0)).random(DRAWN)[number - 1]
     values = np.exp(bounds[:, 0] + drawn[:len(bounds)] * (bounds[:, 1] - bounds[:, 0]))
@@ -183,7 +183,8 @@ def choose_preset(domain: str, scores: list[Scores]) -> None:
     merged: Scores = {}
     for place, each in enumerate(scores):
         for key, of_splits in each.items():
-            merged.setdefault(key, {}).update({(place, split): score for split, score in of_splits.items()})
+            if of_splits.keys() == each[key[0], 0].keys():           # judged as often as the preset; sets count alike
+                merged.setdefault(key, {})[place] = float(np.mean(list(of_splits.values())))
     known = config.tuned_presets() | {domain: {method: settings_of_try(number, domain)
                                                for method, (number, _) in best_of(merged).items() if number}}
     if known != config.tuned_presets():
@@ -194,8 +195,8 @@ def choose_preset(domain: str, scores: list[Scores]) -> None:
 def best_of(scores: Scores) -> dict[str, tuple[int, float]]:
     """By method the try that won, and its mean score: the best of those that are surely better than the preset.
 
-    That is by more than one standard error of the differences over splits, the rule of Breiman et al. (1984); of a
-    single split, by any amount. Of equals the first.
+    That is by more than one standard error of the differences over splits; of a single split, by any amount. Of equals
+    the first.
 
     >>> best_of({("a", 0): {7: 0.8, 8: 0.8}, ("a", 1): {7: 0.9, 8: 0.7}, ("a", 2): {7: 0.9}, ("b", 0): {7: 0.5}})
     {'a': (0, 0.8), 'b': (0, 0.5)}

@@ -193,5 +193,4 @@ def tuning(chosen: Chosen) -> None:
     again = f" ({splits}): went on, the mean of {splits} splits." if splits > 1 else ""
     st.caption(f"{JUDGED[study['sets'][name].get('domain') == 'signature']} of people whom the try did not learn from, "
                f"on {where} never tested on. Try 0 is the preset, tries 1 to {DRAWN} are drawn by a seed, the recipe "
-               f"included, the last changes one thing; the same for every method.{again} ✓: chosen: the best, or "
-               "the preset where none is better by more than one standard error.")
+               f"included, the last changes one thing; the same for every method.{again} ✓: chosen.")
