@@ -7,8 +7,8 @@ filters, or what the preset was before it was last changed (`LAST`). What a meth
 where there is no network) does not matter to it. Tries learn and are judged on splits
 that the study never tests on (`plan.tuning_splits`): by the AUC at n = 1 of the people that those splits do not train
 on, and where people are imitated by how well forgers and others are told apart (`score_of_try`). One split of a dozen
-people says little: where sets are small, the best tries of those that were better than the preset on the first are
-judged on five more (`FINALISTS`), and a try replaces the preset where it is better by more than one standard error.
+people says little: where sets are small, the best tries that were not far behind the preset on the first are judged on
+five more (`FINALISTS`), and a try replaces the preset where it is better by more than one standard error.
 What makes a *sequence* (seconds of a window, how many of a walk) is the task, not a setting, and tuned by nobody. What
 won is written down by set, for the study (`tuned.json`), and by domain, for everybody's quick preset
 (`models/presets.json`).
@@ -30,7 +30,8 @@ from qpwl_core.models import config
 DRAWN = 5                # tries that are drawn
 TRIES = DRAWN + 2
 LAST = {"eye": ("learning_rate", 0.4), "eeg": ("filters", 0.5)}    # what the last try changes, and by what factor
-FINALISTS = 3            # tries of each method, the preset among them, that go on to more splits at most
+FINALISTS = 3            # tries of each method, the preset among them, that go on to more splits at most …
+CLOSE = 0.01             # … unless they are so far behind it on the first: what splits of a dozen people differ by
 ENROLLED = 5             # signatures enrolled where tries are judged
 CHOSEN = Path(__file__).with_name("tuned.json")
 # What M, p and people to learn from do is asked of QP-WL with so many filters, fewer than what was tuned, on the sets
@@ -124,19 +125,20 @@ def is_tuned(set_name: str) -> bool:
 
 
 def finalists(set_name: str, method: str) -> list[int]:
-    """The tries that go on to more splits; none where the preset was best, or not all were judged on the first yet."""
+    """The tries that go on to more splits; none where the preset was far ahead, or not all were judged yet."""
     return _chosen().get(set_name, {}).get(method, {}).get("finalists", [])
 
 
 def send_on(set_name: str, scores: Scores, split: int) -> None:
-    """Write down which tries go on to more splits: the best of those that are better than the preset here, and it.
+    """Write down which tries go on to more splits: the preset, and the best others unless they are far behind it here.
 
     ``scores`` of methods all of whose tries are there. Where others go on than before, what was chosen of them falls.
     """
     known = dict(_chosen().get(set_name, {}))
     for method in dict.fromkeys(method for method, _ in scores):
         found = {number: of_splits[split] for (who, number), of_splits in scores.items() if who == method}
-        others = sorted((-score, number) for number, score in found.items() if score > found[0])
+        others = sorted((-score, number) for number, score in found.items()
+                        if found[0] - CLOSE < score != found[0])           # equal: what it changes, the method has not
         best = sorted([0, *(number for _, number in others[:FINALISTS - 1])]) if others else []
         if known.get(method, {}).get("finalists") != best:
             known[method] = {"finalists": best}
@@ -180,44 +182,46 @@ def _write(known: dict[str, Any]) -> None:
 
 def choose_preset(domain: str, scores: list[Scores]) -> None:
     """Write down what everybody's quick preset takes from the tries of all sets of a domain."""
-    merged: Scores = {}
-    for place, each in enumerate(scores):
-        for key, of_splits in each.items():
-            if of_splits.keys() == each[key[0], 0].keys():           # judged as often as the preset; sets count alike
-                merged.setdefault(key, {})[place] = float(np.mean(list(of_splits.values())))
     known = config.tuned_presets() | {domain: {method: settings_of_try(number, domain)
-                                               for method, (number, _) in best_of(merged).items() if number}}
+                                               for method, (number, _) in best_of(*scores).items() if number}}
     if known != config.tuned_presets():
         write_whole(config.TUNED, (json.dumps(known, indent=1) + "\n").encode())
         config.tuned_presets.cache_clear()
 
 
-def best_of(scores: Scores) -> dict[str, tuple[int, float]]:
-    """By method the try that won, and its mean score: the best of those that are surely better than the preset.
+def best_of(*sets: Scores) -> dict[str, tuple[int, float]]:
+    """By method the try that won over some sets, and its mean score: the best of those surely better than the preset.
 
-    That is by more than one standard error of the differences over splits; of a single split, by any amount. Of equals
-    the first.
+    Of those that were judged on all splits that the preset was judged on; of equals the first. Sets count alike.
 
     >>> best_of({("a", 0): {7: 0.8, 8: 0.8}, ("a", 1): {7: 0.9, 8: 0.7}, ("a", 2): {7: 0.9}, ("b", 0): {7: 0.5}})
     {'a': (0, 0.8), 'b': (0, 0.5)}
     """
     best: dict[str, tuple[int, float]] = {}
-    for (method, number), of_splits in sorted(scores.items(), key=lambda item: item[0][1]):
-        preset, mean = scores[method, 0], float(np.mean(list(of_splits.values())))
-        if number == 0 or (of_splits.keys() == preset.keys() and mean > best[method][1]
-                           and surely_better([of_splits[split] - preset[split] for split in preset])):
+    tries = dict.fromkeys(key for scores in sets for key in scores)
+    for method, number in sorted(tries, key=lambda key: key[1]):
+        pairs = [(scores[method, 0], scores.get((method, number), {})) for scores in sets if (method, 0) in scores]
+        if any(preset.keys() != of_splits.keys() for preset, of_splits in pairs):
+            continue
+        mean = float(np.mean([np.mean(list(of_splits.values())) for _, of_splits in pairs]))
+        gains = [[of_splits[split] - preset[split] for split in preset] for preset, of_splits in pairs]
+        if number == 0 or (mean > best[method][1] and surely_better(gains)):
             best[method] = number, mean
     return best
 
 
-def surely_better(differences: list[float]) -> bool:
-    """Whether their mean is above one standard error of itself; of a single one, above nought.
+def surely_better(gains: list[list[float]]) -> bool:
+    """Whether the mean gain of some sets is above one standard error of itself, over the splits of each.
 
-    >>> surely_better([0.1]), surely_better([0.1, 0.2]), surely_better([0.1, -0.1, 0.1]), surely_better([0.0])
-    (True, True, False, False)
+    A set of a single split has no error to go by: there any gain counts.
+
+    >>> [surely_better([each]) for each in ([0.1], [0.1, 0.2], [0.1, -0.1, 0.1], [0.0])]
+    [True, True, False, False]
+    >>> surely_better([[0.1, 0.1], [-0.05]]), surely_better([[0.1, 0.1], [-0.2]])
+    (True, False)
     """
-    error = np.std(differences, ddof=1) / np.sqrt(len(differences)) if len(differences) > 1 else 0.0
-    return bool(np.mean(differences) > error)
+    errors = [np.std(each, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else 0.0 for each in gains]
+    return bool(np.mean([np.mean(each) for each in gains]) > np.linalg.norm(errors) / len(gains))
 
 
 @cache

@@ -9,7 +9,7 @@ from qpwl_core.models.methods import METHODS
 from qpwl_core.study.plan import splits_of
 from qpwl_core.study.sets import SETS
 from qpwl_core.study.tables import REFERENCE
-from qpwl_core.study.variants import ENROLLED, FINALISTS
+from qpwl_core.study.variants import CLOSE, ENROLLED, FINALISTS
 
 LEVEL = 0.00005       # of AUC: what four digits do not show is no difference
 STANDARD_ERROR = ("± is the standard error over all repeats of all splits, as in the paper over repeats; repeats of "
@@ -214,9 +214,10 @@ def tuning_said(tables: dict) -> str:
             "judged by AUC at n = 1 (signatures: 1 − the mean EER against forgers and against others, 5 enrolled, "
             "every tablet alike)."
             + (f" Where one split judges a dozen people ({listed(list(map(title, again.index)))}), up to "
-               f"{FINALISTS - 1} tries of each method that were better there than the preset were held against it on "
-               f"{again.max() - 1} more splits, and replace it where they are better by more than one standard error; "
-               "elsewhere the best try replaces it." if len(again) else " The best try replaces the preset.") + " "
+               f"{FINALISTS - 1} tries of each method that were less than {CLOSE} behind the preset there were held "
+               f"against it on {again.max() - 1} more splits, and replace it where they are better by more than one "
+               "standard error; elsewhere the best try replaces it."
+               if len(again) else " The best try replaces the preset.") + " "
             + (f"Tuned to the end: {listed(whole)}. " if whole else "")
             + (f"Not yet: {listed(part)}; there the preset holds as it was." if part else "")).strip()
 

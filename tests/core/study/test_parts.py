@@ -66,7 +66,8 @@ def test_tries_begin_with_the_preset_and_are_drawn_from_the_space(domain):
     assert len({json.dumps(each) for each in drawn}) == variants.DRAWN
     plain = preset("quick", domain, tuned=False)
     assert variants.settings_of_try(6, domain) == (
-        {"learning_rate": 0.4 * plain.learning_rate} if domain == "eye" else {"filters": 2 * plain.filters})
+        {"learning_rate": 0.4 * plain.learning_rate} if domain == "eye" else
+        {"filters": 64} if domain == "eeg" else {"filters": 2 * plain.filters})
     for settings in drawn:
         for name, choices in variants.SPACE[domain].items():
             assert settings[name] in choices
@@ -230,7 +231,9 @@ def test_of_few_people_what_is_better_than_the_preset_is_judged_again(untuned):
     first, again = {1: 0.97, 2: 0.95, 5: 0.96, 6: 0.93}, {1: 0.80, 5: 0.92}
 
     def auc_of(method, number, split):
-        return 0.9 if method == "mp-npl" else (first if split == plan.FIRST else again).get(number, 0.9)
+        if method in ("mp-npl", "qp-npl"):
+            return {3: 0.895, 4: 0.885}.get(number, 0.9) if method == "qp-npl" else 0.9
+        return (first if split == plan.FIRST else again).get(number, 0.9)
 
     whole = len(list(plan.tries("quick", ("eeg-uci",))))
     keep("eeg-uci", untuned, auc_of)
@@ -243,10 +246,11 @@ def test_of_few_people_what_is_better_than_the_preset_is_judged_again(untuned):
     last.write_bytes(held)
     assert plan.settle(untuned) == []
     assert variants.finalists("eeg-uci", "dtw") == [0, 1, 5]
-    assert variants.finalists("eeg-uci", "mp-npl") == [], "none was better than the preset"
+    assert variants.finalists("eeg-uci", "mp-npl") == [], "all are the preset"
+    assert variants.finalists("eeg-uci", "qp-npl") == [0, 3], "a little behind on one split says nothing"
     assert variants.chosen("eeg-uci", "qp-wl") == {}
     finals = [cell for cell in plan.tries("quick", ("eeg-uci",)) if cell.seed != plan.FIRST]
-    assert len(finals) == 5 * 3 * (len(SETS["eeg-uci"].methods) - 1)
+    assert len(finals) == 5 * (3 * (len(SETS["eeg-uci"].methods) - 2) + 2)
     assert len(list(plan.tries("quick", ("eeg-uci",)))) == whole + len(finals)
     assert [plan.stage_of(cell) for cell in (Cell("eeg-uci", "qp-wl", 1000, variant="try-0"), finals[0],
                                              Cell("eeg-uci", "qp-wl", 0))] == [0, 1, 2]
@@ -276,7 +280,7 @@ def test_tuning_is_said_as_it_was_done():
     said = tuning_said(tables)
     assert said.startswith("Tries per method: 3, the same settings for every method")
     assert "Where one split judges a dozen people (EEG · UCI), up to 2 tries" in said
-    assert "held against it on 1 more" in said
+    assert "less than 0.01 behind the preset there were held against it on 1 more" in said
     assert "elsewhere the best try replaces it." in said
     assert said.endswith("Tuned to the end: EEG · UCI and Gait · IPOL.")
     once = tuning_said({"tries": tables["tries"][lambda rows: rows["split"] == 1000]})
