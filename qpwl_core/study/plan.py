@@ -29,8 +29,6 @@ from qpwl_core.study.variants import (
 )
 
 FEW = range(3)                            # splits of the questions beside the main table
-SPLITS = {"eye-gazecom": 6, "eye-gazecom-fixed": 6, "gait-ipol": 6,
-          "signature-susig": 6}           # of the main table: ten where nothing is said
 FIRST = 1000                              # the split that all tries are judged on; no split of the tuning is tested on
 # More splits, for the finalists: where one split judges a dozen people, who differ more than tries do.
 AGAIN = dict.fromkeys(("eye-gazecom", "eeg-uci", "gait-hapt"), tuple(range(1001, 1006)))
@@ -42,11 +40,6 @@ SECONDS = {"eeg-uci": 10, "gait-hapt": 12, "gait-ipol": 45, "eye-gazecom": 50, "
            "signature-susig": 45}
 
 
-def splits_of(name: str) -> int:
-    """How many splits of the people a set is tested on."""
-    return SPLITS.get(name, 10)
-
-
 def tuning_splits(name: str) -> tuple[int, ...]:
     """The splits that tries learn and are judged on, of which the first is for all of them: none is tested on."""
     return FIRST, *AGAIN.get(name, ())
@@ -54,8 +47,7 @@ def tuning_splits(name: str) -> tuple[int, ...]:
 
 def main(preset: str, names: tuple[str, ...], methods=None, seeds=None) -> list[Cell]:
     """Every method on every split, split by split, so that an early stop leaves something of every set."""
-    return [cell for cell in cells_of(preset, names, methods, seeds)
-            if seeds or preset != "quick" or cell.seed < splits_of(cell.set)]
+    return cells_of(preset, names, methods, seeds)
 
 
 def tries(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
@@ -72,7 +64,7 @@ def tries(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
 def added(preset: str, names: tuple[str, ...]) -> Iterator[Cell]:
     """No network at all, on the recipe that QP-WL sees: what does the network add?"""
     for name in _plain(names):
-        yield from (Cell(name, method, seed, preset, "recipe-of-qp-wl") for seed in range(splits_of(name))
+        yield from (Cell(name, method, seed, preset, "recipe-of-qp-wl") for seed in PRESETS[preset].seeds
                     for method in ("untrained", "untrained-cosine"))
 
 

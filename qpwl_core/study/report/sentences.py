@@ -6,8 +6,7 @@ import json
 
 from qpwl_core.common.text import counted, listed
 from qpwl_core.models.methods import METHODS
-from qpwl_core.study.plan import splits_of
-from qpwl_core.study.sets import SETS
+from qpwl_core.study.sets import PRESETS, SETS
 from qpwl_core.study.tables import REFERENCE
 from qpwl_core.study.variants import CLOSE, ENROLLED, FINALISTS
 
@@ -66,7 +65,7 @@ def people(tables: dict, name: str) -> str:
 
     left = f" ({span('left_out')} more have too few sequences)" if of_set["left_out"].max() else ""
     splits = f"{len(of_set)} split{'s' if len(of_set) > 1 else ''}"
-    planned = splits_of(name) if of_set["preset"].iloc[0] == "quick" else 0
+    planned = len(PRESETS["quick"].seeds) if of_set["preset"].iloc[0] == "quick" else 0
     splits = f"{len(of_set)} of {planned} splits so far" if len(of_set) < planned else splits
     return (f"{span('tested_people')} people{left} with {span('tested_sequences')} sequences, {span('trials')} trials "
             f"per repeat, {of_set['repeats'].iloc[0]} repeats for each of {splits} of the people; "
