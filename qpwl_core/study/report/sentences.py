@@ -87,7 +87,10 @@ def title(name: str) -> str:
 
 
 def in_short(tables: dict) -> str:
-    """Over all sets, at n = 1: where QP-WL is first, who is ahead of it, and whom it does not beat beyond noise."""
+    """Over all sets, at n = 1: where QP-WL is first, who is ahead of it, and whom it does not beat beyond noise.
+
+    And which trained methods do not beat what learns nothing.
+    """
     found = tables["differences"]
     if not len(found):
         return "Nothing to compare yet."
@@ -105,6 +108,10 @@ def in_short(tables: dict) -> str:
     unbeaten = (unbeaten if len(nowhere) else []) + _where(partly)
     if unbeaten:
         parts.append(f"It does not beat beyond noise: {'; '.join(unbeaten)}.")
+    level = _by_sets([(name, METHODS[method].title) for name in dict.fromkeys(tables["added"]["set"])
+                      for method in _level_with_untrained(tables, name)])
+    if level:
+        parts.append(f"No network at all, on the same recipe, is not beaten beyond noise by {'; '.join(level)}.")
     return " ".join(parts)
 
 
@@ -119,8 +126,22 @@ def standing(rows) -> dict:
 
 def _where(rows) -> list[str]:
     """Every other row, and on which sets."""
-    return [f"{METHODS[method].title} on {listed([title(name) for name in of['set']])}"
-            for method, of in rows.groupby("against", sort=False)]
+    return _by_sets([(row.set, METHODS[row.against].title) for row in rows.itertuples()])
+
+
+def _by_sets(found: list[tuple[str, str]]) -> list[str]:
+    """Who on which sets, those together that share theirs.
+
+    >>> _by_sets([("eeg-uci", "A"), ("eeg-uci", "B"), ("gait-hapt", "B"), ("eeg-uci", "C")])
+    ['A and C on EEG · UCI', 'B on EEG · UCI and Gait · HAPT']
+    """
+    sets: dict[str, list[str]] = {}
+    for name, who in found:
+        sets.setdefault(who, []).append(title(name))
+    together: dict[tuple[str, ...], list[str]] = {}
+    for who, names in sets.items():
+        together.setdefault(tuple(names), []).append(who)
+    return [f"{listed(whos)} on {listed(list(names))}" for names, whos in together.items()]
 
 
 def shortfalls(tables: dict) -> list[str]:
@@ -137,9 +158,11 @@ def shortfalls(tables: dict) -> list[str]:
                  "ahead": "ahead of {} beyond noise"}
         parts = [words[how].format("every other row" if len(of) == len(rows) > 1 else _rows(of))
                  for how, of in standing(rows).items() if len(of)]
+        short = [METHODS[method].title for method in _level_with_untrained(tables, name)]
         said.append(f"{title(name)} ({counted(rows['splits'].max(), 'split', 'splits')}): QP-WL is "
-                    f"{'; '.join(parts)}.{_level_with_untrained(tables, name)}"
-                    f"{against_forgers(tables, name)}")
+                    f"{'; '.join(parts)}."
+                    + (f" No network at all is not beaten beyond noise by {listed(short)}." if short else "")
+                    + against_forgers(tables, name))
     return said
 
 
@@ -167,13 +190,12 @@ def _rows(rows) -> str:
     return listed([f"{METHODS[row.against].title} ({row.difference:+.4f})" for row in rows.itertuples()])
 
 
-def _level_with_untrained(tables: dict, name: str) -> str:
+def _level_with_untrained(tables: dict, name: str) -> list[str]:
     """The trained methods that do not beat what learns nothing, on the recipe that QP-WL sees."""
     found = tables["added"]
     found = found[(found["set"] == name) & (found["n"] == 1)]
-    short = [METHODS[method].title for method, rows in found.groupby("method", sort=False)
-             if not (rows["leads"] & rows["clear"]).all()]
-    return f" No network at all is not beaten beyond noise by {listed(short)}." if short else ""
+    return [method for method, rows in found.groupby("method", sort=False)
+            if not (rows["leads"] & rows["clear"]).all()]
 
 
 def what_a_network_adds(tables: dict, name: str) -> list[str]:

@@ -438,21 +438,24 @@ def test_the_first_paragraph_says_what_is_not_beaten():
         "EEG · UCI (6 splits): QP-WL is behind Dynamic time warping (-0.0200) beyond noise; not told apart from "
         "Untrained, Wasserstein (-0.0010); ahead of QP-CLS (+0.0300), but the corrected test doubts it; ahead of "
         "MP-NPL (+0.0200) beyond noise. No network at all is not beaten beyond noise by QP-WL."]
-    assert in_short({"differences": found}) == (
-        "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein on EEG · UCI; "
-        "behind Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond "
-        "noise: Untrained, Wasserstein, QP-CLS and Dynamic time warping on any set.")
+    assert in_short({"differences": found, "added": no_network}) == (
+        "AUC at n = 1, mean of splits: QP-WL is first of all rows nowhere; behind Untrained, Wasserstein and "
+        "Dynamic time warping on EEG · UCI. Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond "
+        "noise: Untrained, Wasserstein, QP-CLS and Dynamic time warping on any set. No network at all, on the same "
+        "recipe, is not beaten beyond noise by QP-WL on EEG · UCI.")
     assert questions.glance({"differences": found})[:6] == [
         "| AUC of QP-WL at n = 1, minus that of | EEG · UCI (6) |", "| --- | ---: |", "| MP-NPL | +0.0200 ▲ |",
         "| QP-CLS | +0.0300 △ |", "| Untrained, Wasserstein | -0.0010 · |", "| Dynamic time warping | -0.0200 ▼ |"]
     assert questions.glance({"differences": found[:0]}) == []
     elsewhere = found.assign(set="gait-hapt", leads=False)
-    assert in_short({"differences": pd.concat([found, elsewhere])[lambda rows: rows["against"] == "mp-npl"]}).endswith(
+    both = pd.concat([found, elsewhere])[lambda rows: rows["against"] == "mp-npl"]
+    nothing = no_network[:0]
+    assert in_short({"differences": both, "added": nothing}).endswith(
         "Beyond noise it beats MP-NPL on EEG · UCI. It does not beat beyond noise: MP-NPL on Gait · HAPT.")
-    assert in_short({"differences": found[found["against"] == "mp-npl"]}) == (
+    assert in_short({"differences": found[found["against"] == "mp-npl"], "added": nothing}) == (
         "AUC at n = 1, mean of splits: QP-WL is first of all rows on EEG · UCI. Beyond noise it beats MP-NPL on "
         "EEG · UCI.")
-    assert in_short({"differences": found[:0]}) == "Nothing to compare yet."
+    assert in_short({"differences": found[:0], "added": nothing}) == "Nothing to compare yet."
     assert what_a_network_adds({"added": no_network}, "eeg-uci") == [
         "Against Untrained, Wasserstein on the same recipe the network adds nothing that 6 splits can show: -0.0010 "
         "[-0.0100, +0.0100] AUC at n = 1 over 6 splits."]
