@@ -10,6 +10,7 @@ from qpwl_core.study import paper
 from tests.support.pages import figures_on
 from tests.support.places import ROOT
 from ui.results.figures import apart, over
+from ui.shell.text import plain
 
 pytestmark = pytest.mark.filterwarnings("ignore")        # Streamlit and what it brings warn about themselves
 
@@ -125,6 +126,21 @@ def test_what_the_network_adds_and_where_qp_wl_is_not_ahead(folder):
     assert not app.exception
     assert any("network adds nothing" in text.value for text in app.markdown)
     assert len(figures_on(app)) == 1
+
+
+def test_all_data_at_a_glance(folder):
+    """Every other method on every data set in one table, and who leads in short; a study of before has no short."""
+    write(folder, small_study())
+    assert opened().table[0].value.to_numpy().tolist() == [["MP-NPL", "+0.0200 ·", "+0.0200 ·"]]
+    study = small_study() | {"short": "QP-WL is *first* nowhere."}
+    study["differences"][0] |= {"low": 0.01, "clear": True}
+    study["differences"][5] |= {"difference": -0.01, "low": -0.02, "high": -0.005, "leads": False, "splits": 10}
+    write(folder, study)
+    app = opened()
+    assert list(app.table[0].value) == ["AUC of QP-WL at n = 1, minus that of", "Gait · HAPT (1)",
+                                        "Eye · simulated (10)"]
+    assert app.table[0].value.to_numpy().tolist() == [["MP-NPL", "+0.0200 ▲", "-0.0100 ▽"]]
+    assert any(each.value == plain("QP-WL is *first* nowhere.") for each in app.markdown)
 
 
 def test_another_day_forgers_and_the_papers_budget(folder):

@@ -10,6 +10,7 @@ import streamlit as st
 from qpwl_core.common.text import counted
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study import paper
+from qpwl_core.study.report.questions import MARKED, at_a_glance
 from qpwl_core.study.report.sentences import NOISE
 from ui.results import study as results
 from ui.results.figures import differences
@@ -56,11 +57,22 @@ def leads(chosen: Chosen) -> None:
     """Who leads, in sentences and as differences with intervals; before an audience the picture comes first."""
     for part in (_leads_shown, _leads_said) if presenting() else (_leads_said, _leads_shown):
         part(chosen)
+    _leads_everywhere(chosen)
 
 
 def _leads_said(chosen: Chosen) -> None:
     for sentence in of_set(chosen.study.get("shortfalls", []), chosen.about["title"]):
         st.info(plain(sentence), icon=":material/balance:")
+
+
+def _leads_everywhere(chosen: Chosen) -> None:
+    """What the picture leaves out: the other sets, and every n."""
+    glance = at_a_glance(chosen.rows("differences"))
+    if len(glance):
+        with st.expander("All data at a glance", icon=":material/grid_on:"):
+            st.markdown(plain(chosen.study.get("short", "")))
+            table(glance.reset_index(), "By how much QP-WL leads every other method on every data set, at n = 1")
+            st.caption(plain(MARKED))
     verdicts = chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]
     with st.expander("Method by method, at every n", icon=":material/list:"):
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))

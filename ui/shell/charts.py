@@ -14,8 +14,8 @@ from ui.shell.text import plain
 if TYPE_CHECKING:
     import pandas as pd
 
-HARMLESS = re.compile(r"[\w.,%±–()·+−✓-]+( [\w.,%±–()·+−✓-]+)*")       # what no Markdown means anything by
-FIGURES = re.compile(r"(?=.*[ –])(?:[\d.,%±–()+−✓\- ]|of |to )+")          # such as 0.9936 ± 0.0011, or 12 of 340
+HARMLESS = re.compile(r"[\w.,%±–()·+−✓▲▼△▽-]+( [\w.,%±–()·+−✓▲▼△▽-]+)*")   # what no Markdown means anything by
+FIGURES = re.compile(r"(?=.*[ –])(?:[\d.,%±–()+−✓▲▼△▽·\- ]|of |to )+")          # such as 0.9936 ± 0.0011, or 12 of 340
 
 
 def chart(figure, key: str, alt: str, data=None, on_click=None) -> None:

@@ -15,6 +15,7 @@ from qpwl_core.study import paper
 from qpwl_core.study.report.markdown import results_page
 from qpwl_core.study.report.sentences import (
     budget,
+    in_short,
     people,
     records,
     shortfalls,
@@ -77,7 +78,7 @@ def _summary(cells: list[Cell], tables: dict, command: str) -> dict:
         "differences": records(tables["differences"]), "calibrated": records(tables["calibrated"]),
         "identification": records(mean_of(tables["identification"], "accuracy", "set", "method", "fraction")),
         "imposters": records(mean_of(tables["imposters"], "auc", "set", "method", "fraction")),
-        "shortfalls": shortfalls(tables), "tuning": tuning_said(tables),
+        "short": in_short(tables), "shortfalls": shortfalls(tables), "tuning": tuning_said(tables),
         **{name: records(tables[name]) for name in ("tries", "added", "sweeps", "recipes", "forgers", "papers")},
         "curves": records(tables["budget"]),
         "sessions": records(means(tables["sessions"], "set", "method", "sessions", "n")),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
+
 from qpwl_core.evaluation.forgeries import KINDS
 from qpwl_core.models.methods import METHODS
 from qpwl_core.study.report.sentences import (
@@ -24,6 +26,8 @@ WHAT = {"points": "M, levels of the quantile layer", "p": "p, order of the dista
 STEP_NAMES = {"raw": "baseline off, standardised", "change": "and steps between samples", "whiten": "and whitened",
               "equalise": "and one loudness", "compress": "and asinh: the quick preset"}
 
+MARKED = ("In brackets the splits. ▲ ahead and ▼ behind beyond noise; △ and ▽ the interval says so, and the corrected "
+          "test doubts it; · not told apart.")
 MARKS = {"behind": "▼", "perhaps behind": "▽", "level": "·", "perhaps ahead": "△", "ahead": "▲"}
 OF = {EACH: "each, their mean", ALL: "all, one line"}      # whose error rates
 
@@ -70,21 +74,27 @@ def sections(tables: dict) -> list[str]:
 
 def glance(tables: dict) -> list[str]:
     """QP-WL against every other row on every set, in one table: by how much, and how sure that is."""
-    found = tables["differences"]
+    found = at_a_glance(tables["differences"])
     if not len(found):
         return []
-    found = found[found["n"] == 1]
+    return [row(found.index.name, *found), row("---", *["---:"] * len(found.columns)),
+            *(row(title_, *values) for title_, *values in found.itertuples()), "", MARKED]
+
+
+def at_a_glance(differences: pd.DataFrame) -> pd.DataFrame:
+    """What `glance` shows: a row per method, a column per set with the number of its splits."""
+    if not len(differences):
+        return differences
+    found = differences[differences["n"] == 1]
     marks = {index: MARKS[how] for _, rows in found.groupby("set", sort=False)
              for how, part in standing(rows).items() for index in part.index}
-    found = found.assign(said=[f"{row.difference:+.4f} {marks[row.Index]}" for row in found.itertuples()])
-    names = list(dict.fromkeys(found["set"]))
-    heads = [f"{title(name)} ({_each(found[found['set'] == name]['splits'])})" for name in names]
-    lines = [row("AUC of QP-WL at n = 1, minus that of", *heads), row("---", *["---:"] * len(names))]
-    for method in (method for method in METHODS if (found["against"] == method).any()):
-        by = found[found["against"] == method].set_index("set")["said"]
-        lines.append(row(METHODS[method].title, *(by.get(name, "") for name in names)))
-    return [*lines, "", "In brackets the splits. ▲ ahead and ▼ behind beyond noise; △ and ▽ the interval says so, and "
-            "the corrected test doubts it; · not told apart."]
+    heads = {name: f"{title(name)} ({_each(rows['splits'])})" for name, rows in found.groupby("set", sort=False)}
+    found = found.assign(head=found["set"].map(heads),
+                         said=[f"{each.difference:+.4f} {marks[each.Index]}" for each in found.itertuples()])
+    wide = found.pivot(index="against", columns="head", values="said").fillna("")
+    wide = wide.loc[[method for method in METHODS if method in wide.index], list(heads.values())]
+    return wide.rename(index=lambda method: METHODS[method].title).rename_axis("AUC of QP-WL at n = 1, minus that of",
+                                                                               axis=0)
 
 
 def added(tables: dict) -> list[str]:
