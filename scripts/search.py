@@ -33,7 +33,7 @@ SETS = {"eye": ("eye", ["eye-gazecom-40.npz"]), "gait-ipol": ("gait", ["gait-ipo
         "gait-hapt": ("gait", ["gait-hapt-30.npz"]), "eeg": ("eeg", ["eeg-uci-28.npz"]),
         "eeg-33": ("eeg", ["eeg-uci-28.npz", "eeg-uci-16.npz"])}      # five people more, whose trials were not cleaned
 COLUMNS = ("set", "method", "changes", "people", "split", "seed", "train_people", "test_people", "seconds",
-           "validation", "auc_1", "auc_5")
+           "validation", *(f"auc_{n}" for n in range(1, 6)))
 
 
 def people_of(folder: Path, name: str) -> Recordings:
@@ -76,8 +76,8 @@ def train_and_test(recordings: Recordings, name: str, method: str, changes: dict
     result = verification(progress.model.distances(embeddings), embeddings.subjects, groups=groups)
     auc = result.groupby("n")["auc"].mean()
     return {"set": name, "method": method, "seed": seed, "train_people": len(learn), "test_people": len(test),
-            "seconds": round(seconds), "validation": round(progress.best_auc, 4), "auc_1": round(float(auc[1]), 4),
-            "auc_5": round(float(auc[5]), 4)}
+            "seconds": round(seconds), "validation": round(progress.best_auc, 4),
+            **{f"auc_{n}": round(float(auc[n]), 4) for n in range(1, 6)}}
 
 
 def main():
