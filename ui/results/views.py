@@ -118,12 +118,14 @@ def as_table(chosen: Chosen) -> None:
                "over repeats.")
     at = here[here["n"] == chosen.n]
     rates = [column for column in here if column.startswith("fnmr_")]
-    table(pd.DataFrame([
-        {"method": titles[row["method"]],
-         "AUC, people resampled": f"{row['auc']:.4f} ({row['low']:.3f} to {row['high']:.3f})", "EER": _rate(row["eer"]),
-         **{f"FNMR at FMR {100 * float(rate[5:]):g} %": _rate(row[rate]) for rate in rates},
-         "d′": _rate(row["d_prime"], 2)} for row in at.to_dict("records")]),
-        f"Errors at n = {chosen.n}, a row per method")
+    with st.expander("Error rates, at the n chosen above", icon=":material/table_rows:"):
+        table(pd.DataFrame([
+            {"method": titles[row["method"]],
+             "AUC, people resampled": f"{row['auc']:.4f} ({row['low']:.3f} to {row['high']:.3f})",
+             "EER": _rate(row["eer"]),
+             **{f"FNMR at FMR {100 * float(rate[5:]):g} %": _rate(row[rate]) for rate in rates},
+             "d′": _rate(row["d_prime"], 2)} for row in at.to_dict("records")]),
+            f"Errors at n = {chosen.n}, a row per method")
 
 
 def as_curves(chosen: Chosen) -> None:
