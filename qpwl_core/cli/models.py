@@ -35,6 +35,7 @@ from qpwl_core.data.domains import DOMAINS
          argument("--learning-rate", type=float, help="the largest of the schedule"),
          argument("--penalty", type=float, help="weight of the regulariser on PReLU slopes"),
          argument("--crop", type=float, metavar="SECONDS", help="of a sequence that a batch sees; 0 is all"),
+         argument("--pieces", type=int, metavar="N", help="from all over the sequence, that a crop is made of (1)"),
          argument("--channel-dropout", type=float, metavar="FRACTION", help="of the channels that a batch hides"),
          argument("--pyramid", metavar="S+S", help="of qp-wl-pyramid: pieces of each storey (1+2+4)"),
          argument("--fixed-weights", action=argparse.BooleanOptionalAction,

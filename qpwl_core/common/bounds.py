@@ -70,6 +70,7 @@ PAIRS = 4096                   # people in a batch: the loss has pairs² distanc
 ITERATIONS = 10**8             # steps: at a millisecond each, a day
 SEED = 2**63 - 1               # NumPy and PyTorch take no larger ones alike
 FORGERIES, COPIES = 16, 16     # of each person in a batch; of each sequence
+CROP_PIECES = 1024             # that a crop is made of: each is a slice that Python cuts
 TRIES = 10_000                 # of a search: each is a training
 PIECES = 64                    # of all storeys of a pyramid: each multiplies the embedding
 SETTING = 1e30                 # the largest number in a Config: beyond, float32 overflows

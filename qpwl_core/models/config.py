@@ -17,13 +17,14 @@ from qpwl_core.models.storeys import pyramid_of
 
 # Fields that came after models were shipped: at their defaults they are not written, so that a file stays what it was.
 LATER = ("pyramid", "fixed_weights", "forgeries", "device_copies", "day_copies", "one_threshold",
-         "constant_rate", "forgery_weight")
+         "constant_rate", "forgery_weight", "pieces")
 # Fields that are whole numbers, from and to.
 WHOLE = {"filters": (1, bounds.FILTERS), "layers": (1, bounds.LAYERS), "kernel": (1, bounds.KERNEL),
          "dilation": (1, bounds.REACH), "stride": (1, bounds.STRIDE), "points": (1, bounds.POINTS),
          "pairs": (2, bounds.PAIRS), "iterations": (1, bounds.ITERATIONS), "validate_every": (1, bounds.ITERATIONS),
          "patience": (0, bounds.ITERATIONS), "seed": (0, bounds.SEED), "forgeries": (0, bounds.FORGERIES),
-         "device_copies": (0, bounds.COPIES), "day_copies": (0, bounds.COPIES)}
+         "device_copies": (0, bounds.COPIES), "day_copies": (0, bounds.COPIES),
+         "pieces": (1, bounds.CROP_PIECES)}
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,7 @@ class Config:
     day_copies: int = 0              # of each training sequence, as the same hand would have moved on another day
     one_threshold: bool = False      # in a loss on pairs, the negatives of all anchors are those of each
     forgery_weight: float = 1.0      # there a forgery counts like so many other negatives
+    pieces: int = 1                  # from all over the sequence, that a crop is made of; 1 is one stretch
     constant_rate: bool = False      # the learning rate stays what it is, as in the paper; else one cycle
 
     def __post_init__(self):

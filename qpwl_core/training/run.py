@@ -72,7 +72,7 @@ class Run:
         self.validate = self.recipe.cut(validate)                # what it gives is the same at every validation
         crop = round(config.crop * self.recipe.rate)
         self.sampler = PairSampler(learn, config.pairs, crop, sources, config.seed, config.channel_dropout,
-                                   config.forgeries)
+                                   config.forgeries, config.pieces)
         self.rows = processes.rows_of_process(self.sampler.pairs, self.sampler.forgeries)      # that are embedded here
         self.length = crop or int(learn.lengths.min())
         torch.manual_seed(config.seed)

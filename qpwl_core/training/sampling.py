@@ -17,7 +17,8 @@ from qpwl_core.models.batching import Batch, collate
 
 
 class PairSampler:
-    """Draws batches; ``crop`` (samples, 0 = none) cuts longer sequences at random.
+    """Draws batches; ``crop`` (samples, 0 = none) cuts longer sequences at random, in one stretch or, with ``pieces``,
+    in several from all over the sequence: as many samples, and more of the distribution that the whole has.
 
     ``sources`` (n,) says which recording a sequence was cut from: the two of a pair come from different ones where the
     person has two, since windows of one recording resemble each other for reasons that are not the person's.
@@ -27,7 +28,8 @@ class PairSampler:
     """
 
     def __init__(self, recordings: Recordings, pairs: int, crop: int = 0, sources: np.ndarray | None = None,
-                 seed: int = 0, channel_dropout: float = 0.0, forgeries: int = 0):
+                 seed: int = 0, channel_dropout: float = 0.0, forgeries: int = 0,
+                 pieces: int = 1):
         names = np.array(recordings.people)                                    # a forger is nobody to learn
         self.labels = np.where(recordings.is_forgery, -1, np.searchsorted(names, recordings.subjects))
         self.of_person = [np.flatnonzero(self.labels == i) for i in range(len(names))]
@@ -39,6 +41,7 @@ class PairSampler:
         self.sources = sources
         self.pairs = min(pairs, len(self.people))
         self.crop, self.seed, self.channel_dropout = crop, seed, channel_dropout
+        self.pieces = max(1, min(pieces, crop))
         self.forgeries = forgeries if recordings.is_forgery.any() else 0
         whom = np.full(len(recordings), "") if recordings.imitates is None else recordings.imitates
         self.imitating = [np.flatnonzero(whom == name) for name in names]       # forgeries of each person
@@ -78,8 +81,11 @@ class PairSampler:
     def _cropped(self, sequence: np.ndarray, random: np.random.Generator) -> np.ndarray:
         if not self.crop or len(sequence) <= self.crop:
             return sequence
-        start = random.integers(len(sequence) - self.crop + 1)
-        return sequence[start:start + self.crop]
+        size, found = self.crop // self.pieces, []               # in their order, and none of them overlap
+        for i, place in enumerate(np.sort(random.integers(len(sequence) - self.crop + 1, size=self.pieces))):
+            end = self.crop if i == self.pieces - 1 else (i + 1) * size
+            found.append(sequence[place + i * size:place + end])
+        return found[0] if self.pieces == 1 else np.concatenate(found)
 
     def batches(self, first: int, last: int, ahead: int = 2, pinned: bool = False) -> Iterator[Batch]:
         """The batches of steps first … last − 1, prepared ahead on another thread, ``pinned`` for CUDA."""

@@ -12,8 +12,9 @@ from qpwl_core.data.recordings import Recordings
 from qpwl_core.models.batching import by_length, collate
 from qpwl_core.models.embedder import build_embedder
 from qpwl_core.models.methods import METHODS
+from qpwl_core.training.run import Run
 from qpwl_core.training.sampling import PairSampler
-from tests.support.tiny import tiny_recordings
+from tests.support.tiny import tiny_config, tiny_recordings
 
 
 def numbered(people=6, each=4, samples=20):
@@ -100,6 +101,42 @@ def test_crops_are_stretches_of_the_sequence_at_random_places():
             starts.add((whole, start))
     assert {start for whole, start in starts if whole == 43} > {0, 22}      # both ends are reached
     assert {start for whole, start in starts if whole <= 21} == {0}
+
+
+def test_pieces_of_a_crop_come_from_all_over_and_never_twice():
+    sampler, seen, apart = PairSampler(numbered(), 4, crop=11, pieces=3), set(), 0
+    for step in range(150):
+        batch = sampler.batch(step)
+        assert (batch.lengths == 11).all(), "shorter ones than 20 there are none"
+        for x in batch.x:
+            assert (x[0] == x[0, 0]).all(), "of one sequence"
+            steps = x[1].diff()
+            assert (steps >= 1).all(), "in their order, no sample twice"
+            jumps = (steps > 1).nonzero().flatten()
+            assert set((jumps + 1).tolist()) <= {3, 6}, "three, three and the five that are left"
+            apart += len(jumps)
+            seen |= {(20 + int(x[0, 0]), int(when)) for when in x[1]}
+    assert apart > 2000
+    assert {when for whole, when in seen if whole == 43} == set(range(43))
+
+
+def test_one_piece_is_the_crop_that_it_was():
+    plain, one, many = (PairSampler(numbered(), 4, crop=7, pieces=pieces) for pieces in (1, 1, 50))
+    assert same(plain.batch(3), one.batch(3))
+    random = np.random.default_rng(5)
+    start = np.random.default_rng(5).integers(21 - 7 + 1)
+    np.testing.assert_array_equal(plain._cropped(plain.sequences[1], random)[:, 1], np.arange(start, start + 7))
+    assert (many.batch(0).lengths == 7).all(), "no more pieces than samples"
+    assert same(PairSampler(numbered(), 4, pieces=4).batch(1), PairSampler(numbered(), 4).batch(1)), "no crop, none"
+
+
+def test_a_run_cuts_its_crops_into_pieces():
+    plain, many = (Run(tiny_config(crop=0.5, pieces=pieces), tiny_recordings()) for pieces in (1, 4))
+    assert (plain.sampler.pieces, many.sampler.pieces) == (1, 4)
+    assert plain.sampler.crop == many.sampler.crop == 10
+    assert not torch.equal(plain.sampler.batch(0).x, many.sampler.batch(0).x)
+    assert "pieces" not in plain.config.to_dict(), "a file of before stays what it was"
+    assert many.config.to_dict()["pieces"] == 4
 
 
 def test_a_fraction_of_the_channels_is_hidden_whole():
