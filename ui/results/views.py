@@ -66,16 +66,16 @@ def _leads_said(chosen: Chosen) -> None:
 
 
 def _leads_everywhere(chosen: Chosen) -> None:
-    """What the picture leaves out: the other sets, and every n."""
+    """What the picture leaves out: every n, and the other sets."""
+    verdicts = chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]
+    with st.expander("Method by method, at every n", icon=":material/list:"):
+        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))
     glance = at_a_glance(chosen.rows("differences"))
     if len(glance):
         with st.expander("All data at a glance", icon=":material/grid_on:"):
             st.markdown(plain(chosen.study.get("short", "")))
             table(glance.reset_index(), "By how much QP-WL leads every other method on every data set, at n = 1")
             st.caption(plain(MARKED))
-    verdicts = chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]
-    with st.expander("Method by method, at every n", icon=":material/list:"):
-        st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))
 
 
 def _leads_shown(chosen: Chosen) -> None:
