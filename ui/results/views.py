@@ -70,12 +70,14 @@ def _leads_everywhere(chosen: Chosen) -> None:
     verdicts = chosen.about["verdicts"] or ["There is no QP-WL to hold the others against."]
     with st.expander("Method by method, at every n", icon=":material/list:"):
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))
-    glance = at_a_glance(chosen.rows("differences"))
-    if len(glance):
+    found, sets = chosen.rows("differences"), chosen.study["sets"]
+    if len(found):                               # what is simplified for one method alone is a column for one figure
+        found = found[[not sets[name]["fixed"] for name in found["set"]]]
+    if len(found):
         with st.expander("All data at a glance", icon=":material/grid_on:"):
-            st.markdown(plain(chosen.study.get("short", "")))
-            table(glance.reset_index(), "By how much QP-WL leads every other method on every data set, at n = 1")
+            table(at_a_glance(found).reset_index(), "By how much QP-WL leads every other method on every data set, at n = 1")
             st.caption(plain(MARKED))
+            st.markdown(plain(chosen.study.get("short", "")))
 
 
 def _leads_shown(chosen: Chosen) -> None:
