@@ -75,7 +75,8 @@ def _leads_everywhere(chosen: Chosen) -> None:
         found = found[[not sets[name]["fixed"] for name in found["set"]]]
     if len(found):
         with st.expander("All data at a glance", icon=":material/grid_on:"):
-            table(at_a_glance(found).reset_index(), "By how much QP-WL leads every other method on every data set, at n = 1")
+            table(at_a_glance(found).reset_index(),
+                  "By how much QP-WL leads every other method on every data set, at n = 1")
             st.caption(plain(MARKED))
             st.markdown(plain(chosen.study.get("short", "")))
 
