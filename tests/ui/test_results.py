@@ -141,6 +141,11 @@ def test_all_data_at_a_glance(folder):
                                         "Eye · simulated (10)"]
     assert app.table[0].value.to_numpy().tolist() == [["MP-NPL", "+0.0200 ▲", "-0.0100 ▽"]]
     assert any(each.value == plain("QP-WL is *first* nowhere.") for each in app.markdown)
+    for row in study["differences"]:
+        del row["clear"]
+    write(folder, study)
+    assert not opened().exception, "a study of before splits were compared"
+    study = small_study()
     study["sets"]["eye-simulated"]["fixed"] = True
     write(folder, study)
     assert list(opened().table[0].value)[1:] == ["Gait · HAPT (1)"]

@@ -71,8 +71,10 @@ def _leads_everywhere(chosen: Chosen) -> None:
     with st.expander("Method by method, at every n", icon=":material/list:"):
         st.markdown("\n".join(f"- {plain(sentence)}" for sentence in verdicts))
     found, sets = chosen.rows("differences"), chosen.study["sets"]
-    if len(found):                               # what is simplified for one method alone is a column for one figure
-        found = found[[not sets[name]["fixed"] for name in found["set"]]]
+    if "clear" not in found:                     # nothing to compare, or a study of before this was judged
+        return
+    # What is simplified for one method alone would be a column for one figure.
+    found = found[[not sets[name]["fixed"] for name in found["set"]]]
     if len(found):
         with st.expander("All data at a glance", icon=":material/grid_on:"):
             table(at_a_glance(found).reset_index(),

@@ -121,8 +121,8 @@ def test_pieces_of_a_crop_come_from_all_over_and_never_twice():
 
 
 def test_one_piece_is_the_crop_that_it_was():
-    plain, one, many = (PairSampler(numbered(), 4, crop=7, pieces=pieces) for pieces in (1, 1, 50))
-    assert same(plain.batch(3), one.batch(3))
+    plain, many = (PairSampler(numbered(), 4, crop=7, pieces=pieces) for pieces in (1, 50))
+    assert same(plain.batch(3), PairSampler(numbered(), 4, crop=7).batch(3)), "which is what nobody asks for"
     random = np.random.default_rng(5)
     start = np.random.default_rng(5).integers(21 - 7 + 1)
     np.testing.assert_array_equal(plain._cropped(plain.sequences[1], random)[:, 1], np.arange(start, start + 7))
